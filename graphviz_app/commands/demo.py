@@ -1,0 +1,41 @@
+"""Open the recordings that ship with the product; needs no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from capture.errors import LookupFailed
+
+from . import Command
+from ._serve import run_dashboard, server_options
+
+SAMPLES = Path(__file__).resolve().parent.parent / "samples"
+
+
+def shipped() -> list[Path]:
+    """Return the shipped recordings by name.
+
+    Raises
+    ------
+    LookupFailed
+        None came with this installation.
+    """
+    found = sorted(SAMPLES.glob("*.cgl"))
+    if not found:
+        raise LookupFailed(
+            f"no recordings in {SAMPLES}: this installation came without samples; reinstall "
+            f"cudagraph-lens, or open a file of your own with `cglens view FILE`"
+        )
+    return found
+
+
+@click.command()
+@server_options
+def demo(**options: object) -> None:
+    """Open the recordings that ship with the product, made on a real GPU."""
+    run_dashboard(shipped(), **options)
+
+
+COMMAND = Command(name="demo", command=demo)
