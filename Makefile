@@ -1,0 +1,42 @@
+# Two commands do all the set-up on a fresh machine:
+#   make demo    the dashboard on the recordings that ship with the product; needs no GPU
+#   make test    every test that needs no GPU; needs Chromium and Graphviz
+# On a GPU machine with torch installed:
+#   make gpu-test
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+TESTS ?= tests
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+
+.PHONY: demo test lint gpu-test clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+# torch is its own step: with the version pinned first, nothing else pulls in another build of it.
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/cglens demo
+
+test: $(VENV)/test.stamp lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(TESTS)
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+gpu-test:
+	REQUIRE_GPU=1 GPU_REPORT=tests/gpu/report.json $(PYTHON) -m pytest tests/gpu -q
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
