@@ -1,0 +1,286 @@
+// The draw list: what is on the screen in one frame, in CSS pixels. Both back ends draw it.
+
+import { buildStrips, shiftsFor } from "./lod.mjs";
+import { BACK, STRAIGHT, WRAP, corners } from "./routes.mjs";
+import { mix, pack, tints } from "./theme.mjs";
+
+export const BOX_WORDS = 6; // x, y, width, height as floats; fill, border as RGBA
+export const LINE_WORDS = 7; // x0, y0, x1, y1, width at 0, width at 1 as floats; RGBA
+
+/** A growing array of records that are partly floats and partly packed colours. */
+class Records {
+  constructor(words) {
+    this.words = words;
+    this.count = 0;
+    this.#allocate(1024 * words);
+  }
+
+  #allocate(length) {
+    const old = this.float;
+    this.buffer = new ArrayBuffer(length * 4);
+    this.float = new Float32Array(this.buffer);
+    this.uint = new Uint32Array(this.buffer);
+    if (old) this.float.set(old);
+  }
+
+  /** Offset of a new record. */
+  add() {
+    const at = this.count++ * this.words;
+    if (at + this.words > this.float.length) this.#allocate(this.float.length * 2);
+    return at;
+  }
+}
+
+export class DrawList {
+  boxes = new Records(BOX_WORDS);
+  lines = new Records(LINE_WORDS);
+  background = [255, 255, 255];
+  radius = 0;
+  border = 0;
+  bar = 0;
+  mode = "boxes";
+  visible = []; // nodes drawn as boxes, for labels
+  #points = new Float64Array(32);
+  #strips = null;
+
+  box(x, y, width, height, fill, border) {
+    const at = this.boxes.add();
+    const { float, uint } = this.boxes;
+    float[at] = x;
+    float[at + 1] = y;
+    float[at + 2] = width;
+    float[at + 3] = height;
+    uint[at + 4] = fill;
+    uint[at + 5] = border;
+  }
+
+  line(x0, y0, x1, y1, colour, width0, width1 = width0) {
+    const at = this.lines.add();
+    const { float, uint } = this.lines;
+    float[at] = x0;
+    float[at + 1] = y0;
+    float[at + 2] = x1;
+    float[at + 3] = y1;
+    float[at + 4] = width0;
+    float[at + 5] = width1;
+    uint[at + 6] = colour;
+  }
+
+  clear(theme) {
+    this.boxes.count = this.lines.count = this.visible.length = 0;
+    this.background = theme.background;
+  }
+
+  /** Fill the list for one frame. `state` holds colouring, emphasis, selection and a version. */
+  build(scene, camera, theme, state, { lines = true } = {}) {
+    this.boxes.count = 0;
+    this.lines.count = 0;
+    this.visible.length = 0;
+    this.background = theme.background;
+    const { scale } = camera;
+    const boxHeight = scene.cell.boxHeight * scale;
+    const legend = scene.header.colourings[state.colouring].legend;
+    this.tint = tints(theme, legend, boxHeight);
+    this.mode = scene.cell.height * scale < 3 ? "strips" : "boxes";
+    const rounded = boxHeight >= 7;
+    this.radius = rounded ? Math.min(5, boxHeight * 0.2) : 0;
+    this.border = rounded ? 1 : 0;
+    this.bar = boxHeight >= 11 ? Math.max(2, Math.min(4, boxHeight * 0.16)) : 0;
+    if (lines) this.#addLines(scene, camera, theme, state);
+    if (this.mode === "strips") this.#addStrips(scene, camera, theme, state);
+    else this.#addBoxes(scene, camera, theme, state);
+  }
+
+  #addBoxes(scene, camera, theme, state) {
+    const { cell, order, row, columnStart, columnBand, bandRow, columnLeft, bodies, y } = scene;
+    const { scale } = camera;
+    const view = camera.window();
+    const width = cell.boxWidth * scale;
+    const height = Math.max(1, cell.boxHeight * scale);
+    const inset = (cell.width - cell.boxWidth) / 2;
+    const colour = scene[`colour${state.colouring}`];
+    const { fill, border, count } = this.tint;
+    const { emphasis, selected } = state;
+    const accent = pack(theme.accent);
+    const firstColumn = Math.max(0, scene.columnAt(view.left));
+    for (let c = firstColumn; c < scene.columns && columnLeft[c] < view.right; c++) {
+      const origin = bandRow[columnBand[c]];
+      const top = Math.max(0, Math.floor(view.top / cell.height));
+      let k = scene.firstAtOrBelow(c, origin + top);
+      const end = columnStart[c + 1];
+      const [left] = camera.toScreen(columnLeft[c] + inset, 0);
+      for (; k < end; k++) {
+        const i = order[k];
+        if ((row[i] - origin) * cell.height > view.bottom) break;
+        const at = (y[i] - camera.y) * scale + camera.height / 2 - height / 2;
+        const entry = emphasis[i] * count + colour[i];
+        if (bodies[i] && height >= 7) {
+          const back = Math.max(2, 3.5 * scale);
+          this.box(left + back, at + back, width, height, fill[entry], border[entry]);
+        }
+        if (i === selected) {
+          const ring = Math.max(2, 3 * scale);
+          this.box(left - ring, at - ring, width + 2 * ring, height + 2 * ring, accent, accent);
+        }
+        this.box(left, at, width, height, fill[entry], border[entry]);
+        this.visible.push(i);
+      }
+    }
+  }
+
+  #addStrips(scene, camera, theme, state) {
+    const { cell, columnLeft } = scene;
+    const { scale } = camera;
+    const shifts = shiftsFor(scene, scale);
+    const key = `${shifts.row}/${shifts.column}/${state.version}`;
+    if (this.#strips?.scene !== scene || this.#strips.key !== key) {
+      const colour = scene[`colour${state.colouring}`];
+      const strips = buildStrips(
+        scene, colour, this.tint.count, state.emphasis, shifts.row, shifts.column,
+      );
+      this.#strips = { scene, key, strips };
+    }
+    const { strips } = this.#strips;
+    const { fill, count } = this.tint;
+    const view = camera.window();
+    const inset = (cell.width - cell.boxWidth) / 2;
+    const gap = (cell.height - cell.boxHeight) / 2;
+    for (let s = 0; s < strips.count; s++) {
+      const left = columnLeft[strips.columnA[s]] + inset;
+      const right = columnLeft[strips.columnB[s]] + cell.width - inset;
+      const top = strips.rowA[s] * cell.height + gap;
+      const bottom = (strips.rowB[s] + 1) * cell.height - gap;
+      if (left > view.right || right < view.left || top > view.bottom || bottom < view.top) continue;
+      const [x, y] = camera.toScreen(left, top);
+      const level = strips.emphasis[s];
+      this.box(
+        x, y, Math.max(1, (right - left) * scale), Math.max(1, (bottom - top) * scale),
+        fill[level * count + strips.category[s]], 0,
+      );
+    }
+    this.#addPins(scene, camera, theme, state);
+  }
+
+  /** A selected node or a match must be seen even where it is smaller than a pixel. */
+  #addPins(scene, camera, theme, state) {
+    const accent = pack(theme.accent);
+    const size = 5;
+    const pin = (i, colour, half) => {
+      const [x, y] = camera.toScreen(scene.x[i], scene.y[i]);
+      this.box(x - half, y - half, 2 * half, 2 * half, colour, colour);
+    };
+    if (state.matches && state.matches.length <= 2000) {
+      for (const i of state.matches) pin(i, accent, size / 2);
+    }
+    if (state.selected >= 0) {
+      pin(state.selected, pack(theme.background), size + 2);
+      pin(state.selected, accent, size);
+    }
+  }
+
+  #addLines(scene, camera, theme, state) {
+    const { scale } = camera;
+    const { source, target, route, x, y, cell } = scene;
+    const view = camera.window();
+    const gapPixels = (cell.height - cell.boxHeight) * scale;
+    const showStraight = gapPixels >= 1.6;
+    const shortest = showStraight ? 0 : 9 / scale;
+    const width = Math.min(1.5, Math.max(0.7, 1.3 * scale));
+    const fade = this.mode === "strips" ? 0.35 : showStraight ? 0.85 : 0.5;
+    const normal = pack(mix(theme.background, theme.edge, fade));
+    const quiet = pack(mix(theme.background, theme.edge, fade * 0.55));
+    const dim = pack(mix(theme.background, theme.edge, 0.25));
+    const dimQuiet = pack(mix(theme.background, theme.edge, 0.15));
+    const { selected, dimmed } = state;
+    const loud = [];
+    for (let e = 0; e < scene.edges; e++) {
+      const u = source[e];
+      const v = target[e];
+      if (selected >= 0 && (u === selected || v === selected)) {
+        loud.push(e);
+        continue;
+      }
+      const kind = route[e];
+      if (kind === STRAIGHT) {
+        if (!showStraight || x[u] < view.left - cell.width || x[u] > view.right + cell.width) continue;
+        if (y[v] < view.top || y[u] > view.bottom) continue;
+      } else if (kind < WRAP) {
+        if (Math.max(x[u], x[v]) < view.left - cell.width) continue;
+        if (Math.min(x[u], x[v]) > view.right + cell.width) continue;
+        if (y[v] < view.top || y[u] > view.bottom) continue;
+        if (Math.abs(x[u] - x[v]) + Math.abs(y[v] - y[u]) < shortest) continue;
+      }
+      const wraps = kind === WRAP || kind === WRAP + 1;
+      const colour = dimmed ? (wraps ? dimQuiet : dim) : wraps ? quiet : normal;
+      this.#addEdge(scene, camera, e, colour, width);
+    }
+    const accent = pack(theme.accent);
+    for (const e of loud) this.#addEdge(scene, camera, e, accent, Math.max(1.6, 2 * Math.min(1, scale)));
+  }
+
+  #addEdge(scene, camera, e, colour, width) {
+    const points = this.#points;
+    const { scale } = camera;
+    const count = corners(scene, e, points);
+    const ox = camera.width / 2 - camera.x * scale;
+    const oy = camera.height / 2 - camera.y * scale;
+    for (let k = 0; k < count; k++) {
+      points[2 * k] = points[2 * k] * scale + ox;
+      points[2 * k + 1] = points[2 * k + 1] * scale + oy;
+    }
+    const arrow = scale >= 0.4 ? Math.min(7, 5.5 * scale + width) : 0;
+    const last = 2 * (count - 1);
+    if (arrow) {
+      const [tipX, tipY] = [points[last], points[last + 1]];
+      this.line(tipX, tipY - arrow, tipX, tipY, colour, arrow * 0.95, 0.1);
+      points[last + 1] = tipY - arrow * 0.8;
+    }
+    const dashed = scene.route[e] === BACK;
+    const radius = scale >= 0.3 ? 5 * scale : 0;
+    let px = points[0];
+    let py = points[1];
+    for (let k = 1; k < count; k++) {
+      const cx = points[2 * k];
+      const cy = points[2 * k + 1];
+      if (radius && k < count - 1) {
+        const nx = points[2 * k + 2];
+        const ny = points[2 * k + 3];
+        const inLength = Math.abs(cx - px) + Math.abs(cy - py);
+        const outLength = Math.abs(nx - cx) + Math.abs(ny - cy);
+        const r = Math.min(radius, inLength, outLength / 2);
+        if (r >= 1) {
+          const ax = cx - Math.sign(cx - px) * r;
+          const ay = cy - Math.sign(cy - py) * r;
+          const bx = cx + Math.sign(nx - cx) * r;
+          const by = cy + Math.sign(ny - cy) * r;
+          this.#stroke(px, py, ax, ay, colour, width, dashed);
+          const mx = (ax + 2 * cx + bx) / 4;
+          const my = (ay + 2 * cy + by) / 4;
+          this.line(ax, ay, mx, my, colour, width);
+          this.line(mx, my, bx, by, colour, width);
+          px = bx;
+          py = by;
+          continue;
+        }
+      }
+      this.#stroke(px, py, cx, cy, colour, width, dashed);
+      px = cx;
+      py = cy;
+    }
+  }
+
+  #stroke(x0, y0, x1, y1, colour, width, dashed) {
+    if (!dashed) {
+      this.line(x0, y0, x1, y1, colour, width);
+      return;
+    }
+    const length = Math.hypot(x1 - x0, y1 - y0);
+    const dashes = Math.min(200, Math.max(1, Math.round(length / 8)));
+    for (let k = 0; k < dashes; k++) {
+      const [a, b] = [k / dashes, (k + 0.55) / dashes];
+      this.line(
+        x0 + (x1 - x0) * a, y0 + (y1 - y0) * a, x0 + (x1 - x0) * b, y0 + (y1 - y0) * b, colour, width,
+      );
+    }
+  }
+}

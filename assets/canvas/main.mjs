@@ -1,0 +1,157 @@
+// The entry: what the page calls, and what it is told. See ../cglens_canvas.js.
+
+import { SceneError, decodeScene } from "./data.mjs";
+import { View } from "./view.mjs";
+
+const HOST_WAIT_MS = 3000;
+let current = null; // the host that was mounted last
+
+/** Draw the scene at `src` into the element `hostId`; safe to call again. */
+export async function mount(src, hostId) {
+  const host = await hostElement(hostId);
+  if (!host) return;
+  current = hostId;
+  const mounted = mountedIn(host) ?? create(host);
+  if (mounted.src === src) return;
+  mounted.src = src;
+  mounted.request?.abort();
+  mounted.request = null;
+  if (!src) {
+    mounted.view.fail("");
+    return;
+  }
+  host.removeAttribute("data-ready");
+  host.removeAttribute("data-error");
+  const request = (mounted.request = new AbortController());
+  const start = performance.now();
+  try {
+    const scene = decodeScene(await load(src, request.signal));
+    if (request !== mounted.request) return;
+    mounted.view.onFrame = () => {
+      mounted.view.onFrame = null;
+      host.setAttribute("data-ready", scene.nodes);
+      send(host, "ready", {
+        nodes: scene.nodes,
+        edges: scene.edges,
+        frames: mounted.view.frames,
+        firstPaintMs: performance.now() - start,
+      });
+    };
+    mounted.view.show(scene);
+    for (const call of mounted.later.splice(0)) call(mounted.view);
+  } catch (error) {
+    if (error.name === "AbortError" || request !== mounted.request) return;
+    const message =
+      error instanceof SceneError ? error.message : `The graph cannot be drawn: ${error.message}`;
+    mounted.src = null; // so that mounting again tries again
+    mounted.view.fail(message);
+    host.setAttribute("data-error", message);
+    send(host, "error", { message });
+  }
+}
+
+export function setColouring(name, hostId) {
+  if (name) whenShown(hostId, (view) => view.setColouring(name));
+}
+
+export function setSelection(index, hostId) {
+  whenShown(hostId, (view) => {
+    const i = index === null || index === undefined ? -1 : Number(index);
+    if (i === view.state.selected || i >= view.scene.nodes) return;
+    view.setSelection(i);
+    if (i >= 0) view.reveal(i);
+  });
+}
+
+export function setMatches(indices, hostId) {
+  whenShown(hostId, (view) => view.setMatches(indices ?? null));
+}
+
+export function fit(hostId) {
+  whenShown(hostId, (view) => view.fit());
+}
+
+/** Call now if a scene is shown, else when it is. */
+function whenShown(hostId, call) {
+  const host = document.getElementById(hostId ?? current);
+  const mounted = host && mountedIn(host);
+  if (!mounted) return;
+  if (mounted.view.scene) call(mounted.view);
+  else mounted.later.push(call);
+}
+
+function mountedIn(host) {
+  return host.cglens?.mounted ?? null;
+}
+
+function create(host) {
+  const view = new View(host, (kind, detail) => {
+    send(host, kind, detail);
+    const store = host.dataset[`${kind}Store`];
+    if (store) window.dash_clientside?.set_props?.(store, { data: detail });
+  });
+  const mounted = { view, src: null, request: null, later: [] };
+  host.cglens = {
+    mounted,
+    nodeScreenPosition: (i) => view.nodeScreenPosition(i),
+    stats: () => view.stats(),
+    panBenchmark: (steps) => panBenchmark(view, steps),
+  };
+  watchRemoval(host, view);
+  return mounted;
+}
+
+/** Free the GPU when the page takes the host away. */
+function watchRemoval(host, view) {
+  const observer = new MutationObserver(() => {
+    if (host.isConnected) return;
+    observer.disconnect();
+    host.cglens.mounted.request?.abort();
+    delete host.cglens;
+    view.dispose();
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+}
+
+function send(host, kind, detail) {
+  host.dispatchEvent(new CustomEvent(`cglens:${kind}`, { detail, bubbles: true }));
+}
+
+async function load(src, signal) {
+  const response = await fetch(src, { signal, credentials: "same-origin" });
+  if (!response.ok) {
+    throw new SceneError(
+      `The server answered ${response.status} when asked for the picture of this graph. Reload the page, or restart cglens.`,
+    );
+  }
+  return response.arrayBuffer();
+}
+
+/** Dash may call before React has put the host on the page. */
+function hostElement(hostId) {
+  const deadline = performance.now() + HOST_WAIT_MS;
+  return new Promise((resolve) => {
+    const look = () => {
+      const host = document.getElementById(hostId);
+      if (host || performance.now() > deadline) resolve(host);
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+}
+
+/** Time frames while panning to and fro; for tests and benchmarks. */
+async function panBenchmark(view, steps = 30) {
+  const times = [];
+  let last = performance.now();
+  for (let k = 0; k < steps; k++) {
+    view.pan(k % 2 ? -7 : 7, k % 4 < 2 ? 5 : -5);
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    const now = performance.now();
+    times.push(now - last);
+    last = now;
+  }
+  times.sort((a, b) => a - b);
+  const at = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))];
+  return { steps, median: at(0.5), p95: at(0.95), script: view.frameMs };
+}

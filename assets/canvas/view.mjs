@@ -1,0 +1,385 @@
+// One mounted canvas: its elements, its state, and when it draws.
+
+import { Camera } from "./camera.mjs";
+import { DrawList } from "./drawlist.mjs";
+import { WebGLRenderer } from "./draw.mjs";
+import { Canvas2DRenderer } from "./draw2d.mjs";
+import { Emphasis } from "./emphasis.mjs";
+import { listen } from "./input.mjs";
+import { Labels } from "./labels.mjs";
+import { Minimap } from "./minimap.mjs";
+import { nodeAt, neighbourInDirection } from "./pick.mjs";
+import { WRAP_MARGIN } from "./routes.mjs";
+import { readTheme } from "./theme.mjs";
+import { Tooltip } from "./tooltip.mjs";
+
+const HEADER_ROOM = 24; // world units over the first row, for the headers of bands
+const EASE_MS = 160;
+
+const element = (tag, className, attributes = {}) => {
+  const result = document.createElement(tag);
+  result.className = className;
+  for (const [name, value] of Object.entries(attributes)) result.setAttribute(name, value);
+  return result;
+};
+
+export class View {
+  constructor(host, emit) {
+    this.host = host;
+    this.emit = emit; // (kind, detail) -> void
+    this.scene = null;
+    this.camera = new Camera();
+    this.list = new DrawList();
+    this.state = new Emphasis();
+    this.frames = 0;
+    this.frameMs = 0;
+    this.#build();
+    this.theme = readTheme(host);
+    this.#watch();
+    listen(this.canvas, this);
+  }
+
+  #build() {
+    const { host } = this;
+    host.classList.add("cglens-canvas");
+    this.root = element("div", "cglens-root");
+    this.canvas = element("canvas", "cglens-picture", {
+      tabindex: "0",
+      role: "application",
+      "aria-label": "Graph",
+    });
+    const overlay = element("canvas", "cglens-labels", { "aria-hidden": "true" });
+    this.announcer = element("div", "cglens-announcer", { "aria-live": "polite" });
+    this.notice = element("div", "cglens-notice", { role: "status" });
+    this.failure = element("div", "cglens-failure", { role: "alert" });
+    this.notice.hidden = this.failure.hidden = true;
+    const buttons = element("div", "cglens-buttons");
+    for (const [text, label, act] of [
+      ["+", "Zoom in (+)", () => this.zoomCentre(1.5)],
+      ["\u2212", "Zoom out (-)", () => this.zoomCentre(1 / 1.5)],
+      ["Fit", "Fit the whole graph (f)", () => this.fit()],
+    ]) {
+      const button = element("button", "cglens-button", { type: "button", title: label });
+      button.setAttribute("aria-label", label);
+      button.textContent = text;
+      button.addEventListener("click", act);
+      buttons.append(button);
+    }
+    this.root.append(this.canvas, overlay, buttons, this.notice, this.failure, this.announcer);
+    host.append(this.root);
+    this.minimap = new Minimap(this.root, (x, y) => this.centreOn(x, y));
+    this.tooltip = new Tooltip(this.root);
+    this.labels = new Labels(overlay);
+    this.renderer =
+      (host.dataset.renderer === "2d" ? null : WebGLRenderer.create(this.canvas)) ??
+      new Canvas2DRenderer(this.canvas);
+  }
+
+  #watch() {
+    this.resizeObserver = new ResizeObserver(() => this.#resize());
+    this.resizeObserver.observe(this.root);
+    this.themeObserver = new MutationObserver(() => this.reloadTheme());
+    this.themeObserver.observe(document.documentElement, {
+      attributes: true,
+      attributeFilter: ["data-mantine-color-scheme", "class", "style"],
+    });
+    this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    this.canvas.addEventListener("webglcontextrestored", () => {
+      this.renderer.restore();
+      this.invalidate();
+    });
+    this.#resize();
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.root;
+    const ratio = window.devicePixelRatio || 1;
+    if (!width || !height) return;
+    const wasFitted = this.scene && Math.abs(this.camera.scale / this.camera.fitScale - 1) < 0.01;
+    this.ratio = ratio;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.labels.resize(width, height, ratio);
+    this.camera.resize(width, height);
+    if (wasFitted || this.unfitted) this.camera.set(this.camera.fitted());
+    this.unfitted = false;
+    this.invalidate();
+  }
+
+  reloadTheme() {
+    this.theme = readTheme(this.host);
+    this.themeKey = (this.themeKey ?? 0) + 1;
+    this.invalidate();
+  }
+
+  show(scene) {
+    this.scene = scene;
+    const { header } = scene;
+    this.state.start(scene);
+    const head = scene.bands > 1 ? HEADER_ROOM : 6;
+    const foot = scene.bands > 1 ? WRAP_MARGIN + 4 : 6;
+    this.camera.setBounds(0, -head, Math.max(1, scene.width), scene.height + foot);
+    this.camera.set(this.camera.fitted());
+    this.unfitted = !this.root.clientWidth || !this.root.clientHeight;
+    this.failure.hidden = true;
+    this.notice.textContent = scene.nodes
+      ? header.warnings.join(" ")
+      : "This graph has no nodes: nothing was launched while it was captured.";
+    this.notice.hidden = !this.notice.textContent;
+    this.canvas.setAttribute(
+      "aria-label",
+      `${header.title}: ${scene.nodes} nodes, ${scene.edges} edges. ` +
+        "Arrow keys follow edges and lanes, Enter opens a body, plus and minus zoom, f fits, Escape clears.",
+    );
+    this.tooltip.hide();
+    this.invalidate();
+  }
+
+  fail(message) {
+    this.scene = null;
+    this.failure.textContent = message;
+    this.failure.hidden = false;
+    this.notice.hidden = this.minimap.box.hidden = true;
+    this.labels.canvas.style.display = "none";
+    this.tooltip.hide();
+    this.invalidate();
+  }
+
+  invalidate() {
+    this.pending ??= requestAnimationFrame(() => {
+      this.pending = null;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
+    if (!this.host.isConnected) return;
+    const start = performance.now();
+    const { list, camera, theme, state, ratio } = this;
+    if (this.scene) {
+      list.build(this.scene, camera, theme, state);
+    } else {
+      list.clear(theme);
+    }
+    this.renderer.draw(list, camera.width, camera.height, ratio ?? 1);
+    if (this.scene) {
+      this.labels.draw(this.scene, camera, theme, state, list.visible, ratio);
+      this.minimap.update(this.scene, camera, theme, state, this.themeKey ?? 0, ratio);
+    }
+    this.frames++;
+    this.frameMs = performance.now() - start;
+    this.onFrame?.();
+  }
+
+  // Moving about.
+
+  pan(dx, dy) {
+    this.#stopMotion();
+    this.camera.panBy(dx, dy);
+    this.tooltip.hide();
+    this.invalidate();
+  }
+
+  zoom(px, py, factor) {
+    this.#stopMotion();
+    this.camera.zoomAbout(px, py, factor);
+    this.tooltip.hide();
+    this.invalidate();
+  }
+
+  zoomCentre(factor) {
+    let [x, y] = [this.camera.width / 2, this.camera.height / 2];
+    if (this.state.selected >= 0) {
+      const [sx, sy] = this.nodeScreenPosition(this.state.selected);
+      if (sx >= 0 && sy >= 0 && sx <= this.camera.width && sy <= this.camera.height) [x, y] = [sx, sy];
+    }
+    this.zoom(x, y, factor);
+  }
+
+  panTowards(direction) {
+    const step = { up: [0, 90], down: [0, -90], left: [90, 0], right: [-90, 0] }[direction];
+    this.pan(...step);
+  }
+
+  beginDrag() {
+    this.tooltip.hide();
+    this.root.classList.add("cglens-dragging");
+  }
+
+  endDrag() {
+    this.root.classList.remove("cglens-dragging");
+  }
+
+  centreOn(x, y) {
+    this.#stopMotion();
+    this.camera.set({ x, y, scale: this.camera.scale });
+    this.invalidate();
+  }
+
+  fit() {
+    if (this.scene) this.#moveTo(this.camera.fitted());
+  }
+
+  /** Bring a node into view; zoom in only if it could not be seen otherwise. */
+  reveal(i, wanted = 0) {
+    const { camera, scene } = this;
+    const [x, y] = this.nodeScreenPosition(i);
+    const margin = 40;
+    const outside =
+      x < margin || y < margin || x > camera.width - margin || y > camera.height - margin;
+    const scale = Math.max(camera.scale, wanted);
+    if (!outside && scale === camera.scale) return;
+    this.#moveTo({ x: scene.x[i], y: scene.y[i], scale });
+  }
+
+  #moveTo(goal) {
+    this.#stopMotion();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.camera.set(goal);
+      this.invalidate();
+      return;
+    }
+    const { x, y, scale } = this.camera;
+    const begin = performance.now();
+    const step = (now) => {
+      const t = Math.min(1, Math.max(0, (now - begin) / EASE_MS));
+      const s = 1 - (1 - t) ** 3;
+      this.camera.set({
+        x: x + (goal.x - x) * s,
+        y: y + (goal.y - y) * s,
+        scale: scale * (goal.scale / scale) ** s,
+      });
+      this.motion = t < 1 ? requestAnimationFrame(step) : null;
+      this.drawNow();
+    };
+    this.motion = requestAnimationFrame(step);
+  }
+
+  #stopMotion() {
+    if (this.motion) cancelAnimationFrame(this.motion);
+    this.motion = null;
+  }
+
+  // Nodes under the pointer and the selection.
+
+  nodeAtScreen(px, py) {
+    if (!this.scene) return -1;
+    const reach = Math.max(0, 3 / this.camera.scale - 2);
+    return nodeAt(this.scene, ...this.camera.toWorld(px, py), reach);
+  }
+
+  nodeScreenPosition(i) {
+    return this.camera.toScreen(this.scene.x[i], this.scene.y[i]);
+  }
+
+  hover(px, py) {
+    const i = this.nodeAtScreen(px, py);
+    this.canvas.style.cursor = i >= 0 ? "pointer" : "";
+    if (i < 0) {
+      this.tooltip.hide();
+      return;
+    }
+    const { legend } = this.scene.header.colourings[this.state.colouring];
+    const category = legend[this.scene[`colour${this.state.colouring}`][i]].name;
+    this.tooltip.show(this.scene, i, category, px, py);
+  }
+
+  leave() {
+    this.tooltip.hide();
+  }
+
+  click(px, py) {
+    this.canvas.focus({ preventScroll: true });
+    this.select(this.nodeAtScreen(px, py), "click");
+  }
+
+  doubleClick(px, py) {
+    const i = this.nodeAtScreen(px, py);
+    if (i < 0) return;
+    if (this.scene.bodies[i]) this.#enter(i);
+    else this.#moveTo({ x: this.scene.x[i], y: this.scene.y[i], scale: Math.max(1, this.camera.scale) });
+  }
+
+  enterSelected() {
+    const i = this.state.selected;
+    if (i >= 0 && this.scene.bodies[i]) this.#enter(i);
+  }
+
+  #enter(i) {
+    this.emit("enter", { index: i, path: this.scene.path(i) });
+  }
+
+  step(direction) {
+    const { scene, state } = this;
+    if (!scene?.nodes) return;
+    const from = state.selected;
+    const to = from < 0 ? scene.order[0] : neighbourInDirection(scene, from, direction);
+    this.select(to, "key");
+    this.reveal(to);
+  }
+
+  /** Select as the user does: drawn, announced and told to Dash. */
+  select(i, how) {
+    if (!this.scene || i === this.state.selected) return;
+    this.setSelection(i);
+    this.emit("select", {
+      index: i < 0 ? null : i,
+      path: i < 0 ? null : this.scene.path(i),
+      how,
+    });
+  }
+
+  /** Select as the page does: drawn and announced only. */
+  setSelection(i) {
+    const { scene } = this;
+    this.state.select(scene, i);
+    if (i >= 0) {
+      const { before, after } = scene.neighbours(i);
+      this.announcer.textContent =
+        `${scene.typeName(i)} ${scene.label(i)}, node ${scene.path(i)}, ` +
+        `${before.length} predecessors, ${after.length} successors`;
+    } else this.announcer.textContent = "Nothing selected";
+    this.invalidate();
+  }
+
+  setMatches(indices) {
+    this.state.match(this.scene, indices);
+    this.announcer.textContent = indices ? `${indices.length} nodes match` : "";
+    this.invalidate();
+  }
+
+  setColouring(name) {
+    this.state.colour(this.scene, name);
+    this.invalidate();
+  }
+
+  stats() {
+    const { scene, camera, list, labels } = this;
+    return {
+      nodes: scene?.nodes ?? 0,
+      edges: scene?.edges ?? 0,
+      bands: scene?.bands ?? 0,
+      renderer: this.renderer.name,
+      mode: list.mode,
+      boxes: list.boxes.count,
+      lines: list.lines.count,
+      labels: labels.shown,
+      scale: camera.scale,
+      fitScale: camera.fitScale,
+      frames: this.frames,
+      frameMs: this.frameMs,
+      selected: this.state.selected,
+      colouring: scene?.header.colourings[this.state.colouring]?.name ?? null,
+      dimmed: this.state.dimmed,
+    };
+  }
+
+  dispose() {
+    this.#stopMotion();
+    if (this.pending) cancelAnimationFrame(this.pending);
+    this.resizeObserver.disconnect();
+    this.themeObserver.disconnect();
+    this.renderer.dispose();
+    this.root.remove();
+  }
+}

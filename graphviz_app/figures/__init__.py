@@ -1,0 +1,1 @@
+"""Figures of the pages: plain data in, payloads and plots out."""
