@@ -1,0 +1,267 @@
+"""The packed recording, ``.cgl``: a zip in which every graph opens alone.
+
+::
+
+    recording.json            marker, version, metadata, infos, executables, processes
+    kernels.json              the kernels of all graphs
+    topologies/<digest>.json  types and edges of one level, shared by graphs
+    graphs/<n>.json           one graph: payloads as columns (capture.codec)
+    timeline.json             events as columns
+
+Reading looks at ``recording.json`` alone; the rest is read when asked for. Members and fields that
+this version does not know are kept and written back.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ..columns import pack_records, unpack_records
+from ..errors import FormatError
+from ..model import (
+    Event,
+    Executable,
+    Graph,
+    GraphInfo,
+    Kernel,
+    Metadata,
+    Process,
+    Recording,
+    Topology,
+)
+from . import documents
+from .archive import Archive
+from .base import Format
+
+MANIFEST = "recording.json"
+KERNELS = "kernels.json"
+TIMELINE = "timeline.json"
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_KNOWN_FIELDS = frozenset(
+    ["format", "version", "written_by", "metadata", "graphs", "failed", "executables", "processes", "documents"]
+)
+
+
+class PackedRecording(Recording):
+    """A recording read from a ``.cgl`` file.
+
+    Attributes
+    ----------
+    members : dict of str to callable
+        Readers of the members that this version does not know, by name.
+    """
+
+    members: dict[str, Callable[[], bytes]]
+
+
+def sniff(head: bytes, path: Path) -> int:
+    """Recognise any zip; what is in it is looked at by `read`."""
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return 90 if path.suffix == ".cgl" else 50
+    return 1 if path.suffix == ".cgl" else 0
+
+
+class _Loader:
+    """Loads parts of one file when they are asked for."""
+
+    def __init__(self, archive: Archive, places: dict[str, str]) -> None:
+        self._archive = archive
+        self._places = places
+        self._kernels: list[Kernel] | None = None
+        self._topologies = _Topologies(archive)
+
+    def graph(self, key: str) -> Graph:
+        from ..codec import decode_graph, load
+
+        archive = self._archive
+        place = self._places.get(key)
+        if place is None:
+            raise FormatError(f"{archive.path} has no nodes of graph {key!r}: they were not read")
+        where = f"{archive.path}: {place}"
+        if self._kernels is None:
+            table = self._decode(KERNELS) if KERNELS in archive else []
+            if not isinstance(table, list):
+                raise FormatError(f"{archive.path}: {KERNELS} is no list")
+            self._kernels = [load(Kernel, item, f"{KERNELS}[{i}]") for i, item in enumerate(table)]
+        return decode_graph(self._decode(place), self._topologies, self._kernels, where)
+
+    def timeline(self) -> list[Event]:
+        if TIMELINE not in self._archive:
+            return []
+        where = f"{self._archive.path}: {TIMELINE}"
+        document = self._decode(TIMELINE)
+        if not isinstance(document, dict) or type(document.get("count")) is not int:
+            raise FormatError(f"{where} has no number of events")
+        rows = unpack_records(document.get("columns"), max(0, document["count"]), where)
+        try:
+            return msgspec.convert(rows, list[Event])
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise FormatError(f"{where}: {error}") from error
+
+    def _decode(self, name: str) -> Any:
+        return documents.decode(self._archive.read(name), f"{self._archive.path}: {name}")
+
+
+class _Topologies(dict[str, Topology]):
+    """Topologies by digest, each loaded once, so that graphs share them."""
+
+    def __init__(self, archive: Archive) -> None:
+        super().__init__()
+        self._archive = archive
+
+    def get(self, key: str, default: Any = None) -> Any:
+        from ..codec import load_topology
+
+        found = super().get(key)
+        name = f"topologies/{key}.json"
+        if found is None and name in self._archive:
+            where = f"{self._archive.path}: {name}"
+            document = documents.decode(self._archive.read(name), where)
+            found = self[key] = load_topology(document, where)
+        return default if found is None else found
+
+
+def read(path: Path) -> Recording:
+    """Open a packed recording; graphs and timeline load when they are asked for.
+
+    Raises
+    ------
+    FormatError
+        It is damaged, too large, newer than this version, or no recording.
+    """
+    from ..codec import load
+
+    archive = Archive(path)
+    if MANIFEST not in archive:
+        raise FormatError(
+            f"{path} is a zip file without {MANIFEST}, so it is no recording: "
+            f"expected a file that `cglens record` made"
+        )
+    where = f"{path}: {MANIFEST}"
+    manifest = documents.decode(archive.read(MANIFEST), where)
+    documents.check_marker(manifest, where)
+    lists = {
+        name: documents.field(manifest, name, list, where)
+        for name in ("graphs", "failed", "executables", "processes")
+    }
+    infos = {
+        name: [load(GraphInfo, item, f"{where} {name}[{i}]") for i, item in enumerate(lists[name])]
+        for name in ("graphs", "failed")
+    }
+    documents.check_keys([info.key for info in infos["graphs"] + infos["failed"]], str(path))
+    places = documents.field(manifest, "documents", dict, where)
+    if not all(isinstance(place, str) for place in places.values()):
+        raise FormatError(f"{where}.documents has a place that is no text")
+    loader = _Loader(archive, places)
+    recording = PackedRecording(
+        load(Metadata, documents.field(manifest, "metadata", dict, where), f"{where}.metadata"),
+        infos["graphs"],
+        infos["failed"],
+        executables=[load(Executable, item, f"{where} executables") for item in lists["executables"]],
+        processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
+        load=loader.graph,
+        timeline=loader.timeline,
+        extra={name: value for name, value in manifest.items() if name not in _KNOWN_FIELDS},
+    )
+    known = {MANIFEST, KERNELS, TIMELINE, *places.values()}
+    recording.members = {
+        name: partial(archive.read, name)
+        for name in archive.names()
+        if name not in known and not name.startswith("topologies/")
+    }
+    return recording
+
+
+def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
+    """Write the graphs of `keys` with everything that belongs to them.
+
+    Equal recordings give equal bytes. Members that were not understood are copied when all graphs
+    are written, since nobody knows to which graph they belong.
+    """
+    from ..codec import Tables, dump, encode_graph
+
+    wanted = set(keys)
+    everything = wanted >= {*recording.graphs, *recording.failed}
+    tables = Tables()
+    places: dict[str, str] = {}
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key in keys:
+            loaded = key in recording._graphs
+            graph = stored_graph(recording, key)
+            if graph is None:
+                continue
+            places[key] = f"graphs/{len(places)}.json"
+            _put(archive, places[key], encode_graph(graph, tables))
+            if not loaded:
+                recording.forget(key)
+        for digest, topology in tables.topologies.items():
+            _put(archive, f"topologies/{digest}.json", topology)
+        _put(archive, KERNELS, tables.kernels)
+        events = [event for event in recording.timeline if everything or event.graph in wanted]
+        rows = [msgspec.to_builtins(event) for event in events]
+        _put(archive, TIMELINE, {"count": len(rows), "columns": pack_records(rows)})
+        manifest = {
+            **recording.extra,
+            "format": documents.MARKER,
+            "version": documents.VERSION,
+            "written_by": product_version(),
+            "metadata": dump(recording.metadata),
+            "graphs": [dump(i) for key, i in recording.graphs.items() if key in wanted],
+            "failed": [dump(i) for key, i in recording.failed.items() if key in wanted],
+            "executables": [
+                dump(item) for item in recording.executables if everything or item.graph in wanted
+            ],
+            "processes": [dump(process) for process in recording.processes],
+            "documents": places,
+        }
+        _put(archive, MANIFEST, manifest)
+        if everything and isinstance(recording, PackedRecording):
+            for name, content in sorted(recording.members.items()):
+                _put_bytes(archive, name, content())
+
+
+def stored_graph(recording: Recording, key: str) -> Graph | None:
+    """Return a graph, or ``None`` for a failed capture whose nodes could not be read."""
+    info = recording.info(key)
+    if info.failure is not None and not info.failure.nodes_read:
+        return None
+    return recording.graph(key)
+
+
+def product_version() -> str:
+    """Return the installed version, or empty text in a source tree that is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("cudagraph-lens")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _put(archive: zipfile.ZipFile, name: str, document: Any) -> None:
+    _put_bytes(archive, name, documents.encode(document))
+
+
+def _put_bytes(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, _EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o644 << 16
+    member.create_system = 3
+    archive.writestr(member, content)
+
+
+FORMAT = Format(
+    name="cgl",
+    extensions=(".cgl",),
+    description="the packed recording: everything that was recorded, any graph opens alone",
+    sniff=sniff,
+    read=read,
+    write=write,
+)
