@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 
 from .protocol import SEED, Workload, from_step
@@ -36,17 +38,18 @@ def build(device: str = "cuda", small: bool = False) -> Workload:
     model = LlamaForCausalLM(config).eval().to(device=device, dtype=dtype)
     cache_length, prompt_length = (128, 8) if small else (2048, 32)
     cache = StaticCache(config=config, max_cache_len=cache_length)
+    # Renamed during transformers 5: the old name warns in 5.24, the new one is unknown to 5.17.
+    renamed = "cache" in inspect.signature(LlamaForCausalLM.forward).parameters
+    with_cache = {"cache" if renamed else "past_key_values": cache, "use_cache": True}
     prompt = torch.randint(config.vocab_size, (1, prompt_length), device=device)
     with torch.no_grad():
-        prefill = model(input_ids=prompt, past_key_values=cache, use_cache=True)
+        prefill = model(input_ids=prompt, **with_cache)
     token = prefill.logits[:, -1:].argmax(-1)
     position = torch.full((1, 1), prompt_length, device=device)
 
     @torch.no_grad()
     def step() -> torch.Tensor:
-        logits: torch.Tensor = model(
-            input_ids=token, position_ids=position, past_key_values=cache, use_cache=True
-        ).logits
+        logits: torch.Tensor = model(input_ids=token, position_ids=position, **with_cache).logits
         token.copy_(logits[:, -1:].argmax(-1))
         position.add_(1)
         return logits
