@@ -1,0 +1,1 @@
+"""The CUDA driver: the calls we use in plain Python types, and their implementation."""

@@ -1,0 +1,186 @@
+"""Entry points of the CUDA driver as C functions, and calls of one over many nodes.
+
+Reading a node takes a handful of driver calls of a few tens of nanoseconds each, so what Python
+adds to a call decides what reading costs. Objects of a binding cost 0.3 to 1 us a call and as
+much again for each field; here one ``map`` runs a C function over all handles and lets each call
+write into its own part of one buffer, and :mod:`struct` unpacks that buffer in one go.
+
+The functions are asked for by name and version (``cuGetProcAddress``), so what they take does
+not depend on the release of cuda-bindings. The interpreter lock is released around each call:
+another thread may hold one of the driver's locks and wait for the interpreter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+from ..errors import DriverError, NotSupportedError
+
+INVALID_VALUE = 1
+NOT_SUPPORTED = 801
+
+P = ctypes.c_void_p
+I = ctypes.c_int  # noqa: E741 - one letter per C type keeps the table below readable
+U = ctypes.c_uint
+
+BASE_VERSION = 12030
+"""From this CUDA version on, edges carry data; the product needs such a driver."""
+
+# What each function takes, and the CUDA version that it is asked for when that is not
+# BASE_VERSION. Signatures are those of cuda.h.
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuCtxGetDevice": (P,),
+    "cuCtxGetCurrent": (P,),
+    "cuDeviceGet": (P, I),
+    "cuDeviceGetAttribute": (P, I, I),
+    "cuDeviceGetCount": (P,),
+    "cuDeviceGetName": (P, I, I),
+    "cuDeviceTotalMem": (P, I),
+    "cuDriverGetVersion": (P,),
+    "cuFuncGetAttribute": (P, I, P),
+    "cuFuncGetName": (P, P),
+    "cuFuncGetParamInfo": (P, ctypes.c_size_t, P, P),
+    "cuGetErrorName": (I, P),
+    "cuGetErrorString": (I, P),
+    "cuGraphBatchMemOpNodeGetParams": (P, P),
+    "cuGraphChildGraphNodeGetGraph": (P, P),
+    "cuGraphClone": (P, P),
+    "cuGraphDebugDotPrint": (P, ctypes.c_char_p, U),
+    "cuGraphDestroy": (P,),
+    "cuGraphEventRecordNodeGetEvent": (P, P),
+    "cuGraphEventWaitNodeGetEvent": (P, P),
+    "cuGraphExecDestroy": (P,),
+    "cuGraphExternalSemaphoresSignalNodeGetParams": (P, P),
+    "cuGraphExternalSemaphoresWaitNodeGetParams": (P, P),
+    "cuGraphGetEdges": (P, P, P, P, P),
+    "cuGraphGetNodes": (P, P, P),
+    "cuGraphHostNodeGetParams": (P, P),
+    "cuGraphInstantiateWithFlags": (P, P, ctypes.c_uint64),
+    "cuGraphKernelNodeGetAttribute": (P, I, P),
+    "cuGraphKernelNodeGetParams": (P, P),
+    "cuGraphLaunch": (P, P),
+    "cuGraphMemAllocNodeGetParams": (P, P),
+    "cuGraphMemFreeNodeGetParams": (P, P),
+    "cuGraphMemcpyNodeGetParams": (P, P),
+    "cuGraphMemsetNodeGetParams": (P, P),
+    "cuGraphNodeGetDependencies": (P, P, P, P),
+    "cuGraphNodeGetParams": (P, P),
+    "cuGraphNodeGetType": (P, P),
+    "cuKernelGetFunction": (P, P),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": (P, P, I, ctypes.c_size_t),
+    "cuStreamGetCaptureInfo": (P, P, P, P, P, P, P),
+    "cuStreamSynchronize": (P,),
+    "cuThreadExchangeStreamCaptureMode": (P,),
+}
+VERSIONS = {"cuFuncGetParamInfo": 12040, "cuGraphNodeGetParams": 13020}
+
+
+class EntryPoints:
+    """The driver's functions, looked up when they are first used.
+
+    Parameters
+    ----------
+    find : callable
+        ``find(name, version)`` returns the address of a driver function, 0 when the driver has
+        none.
+    """
+
+    def __init__(self, find: Callable[[str, int], int]) -> None:
+        self._find = find
+        self._functions: dict[str, Callable[..., int]] = {}
+
+    def get(self, name: str) -> Callable[..., int]:
+        """Return a driver function that returns its ``CUresult``.
+
+        Raises
+        ------
+        NotSupportedError
+            The driver does not have it.
+        """
+        function = self._functions.get(name)
+        if function is None:
+            version = VERSIONS.get(name, BASE_VERSION)
+            address = self._find(name, version)
+            if not address:
+                raise NotSupportedError(
+                    name,
+                    NOT_SUPPORTED,
+                    "CUDA_ERROR_NOT_SUPPORTED",
+                    f"this driver does not have it: it came with CUDA {version // 1000}."
+                    f"{version % 1000 // 10}",
+                )
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int, *SIGNATURES[name])
+            function = self._functions[name] = prototype(address)
+        return function
+
+    def has(self, name: str) -> bool:
+        """Say whether the driver has a function."""
+        try:
+            self.get(name)
+        except NotSupportedError:
+            return False
+        return True
+
+    def check(self, name: str, *arguments: Any) -> None:
+        """Call a function.
+
+        Raises
+        ------
+        DriverError
+            It answered with an error.
+        """
+        code = self.get(name)(*arguments)
+        if code:
+            raise self.error(name, code)
+
+    def error(self, call: str, code: int) -> DriverError:
+        """Return the error of a ``CUresult``, with the driver's own words."""
+        texts = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            text = ctypes.c_char_p()
+            refused = self.get(name)(code, ctypes.byref(text))
+            texts.append("" if refused or not text.value else text.value.decode(errors="replace"))
+        kind = NotSupportedError if code == NOT_SUPPORTED else DriverError
+        return kind(call, code, texts[0] or f"CUresult {code}", texts[1])
+
+    def each(
+        self, name: str, nodes: Sequence[int], size: int
+    ) -> tuple[ctypes.Array[ctypes.c_char], dict[int, DriverError]]:
+        """Call ``name(node, output)`` for every node.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of one output.
+
+        Returns
+        -------
+        buffer : ctypes array
+            ``len(nodes) * size`` bytes, zeros where the call was refused.
+        refused : dict of int to DriverError
+        """
+        buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
+        base = ctypes.addressof(buffer)
+        outputs = range(base, base + len(nodes) * size, size)
+        codes = list(map(self.get(name), nodes, outputs))
+        return buffer, self.failures(name, codes)
+
+    def each_attribute(
+        self, name: str, nodes: Sequence[int], attribute: int, size: int
+    ) -> tuple[ctypes.Array[ctypes.c_char], list[int]]:
+        """Call ``name(node, attribute, output)`` for every node; return outputs and results."""
+        buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
+        base = ctypes.addressof(buffer)
+        outputs = range(base, base + len(nodes) * size, size)
+        return buffer, list(map(self.get(name), nodes, repeat(attribute), outputs))
+
+    def failures(self, name: str, codes: Iterable[int]) -> dict[int, DriverError]:
+        """Return the errors among results, by index."""
+        codes = codes if isinstance(codes, list) else list(codes)
+        if not any(codes):
+            return {}
+        known = {code: self.error(name, code) for code in set(codes) if code}
+        return {index: known[code] for index, code in enumerate(codes) if code}

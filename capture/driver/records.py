@@ -1,0 +1,169 @@
+"""What the driver's calls return: plain tuples, in the order of the driver's own structures."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ..errors import DriverError
+from ..model import Kernel
+
+T = TypeVar("T")
+
+Layout = list[tuple[int, int]]
+"""(offset, size) in bytes of each parameter of a function."""
+
+RELAXED = 2
+"""``CU_STREAM_CAPTURE_MODE_RELAXED``."""
+
+
+class Answers(NamedTuple, Generic[T]):
+    """What a call about many nodes gave: a value each, ``None`` where it was refused."""
+
+    values: list[T | None]
+    refused: dict[int, DriverError]
+    """By index into `values`."""
+
+
+class EdgeColumns(NamedTuple):
+    """Edges as positions, ordered by target, then source.
+
+    The last three are empty when every value is 0.
+    """
+
+    source: list[int]
+    target: list[int]
+    from_port: list[int]
+    to_port: list[int]
+    type: list[int]
+    how: str = ""
+    """The call they came from."""
+    lost: int = 0
+    """Edges to nodes that are not among those asked about."""
+    refused: dict[int, DriverError] = {}  # noqa: RUF012 - never written to
+    """Nodes whose dependencies could not be read, by position."""
+
+
+class Launch(NamedTuple):
+    """``CUDA_KERNEL_NODE_PARAMS_v2``, in its order.
+
+    The two pointers are for :meth:`Driver.arguments` only.
+    """
+
+    function: int
+    grid_x: int
+    grid_y: int
+    grid_z: int
+    block_x: int
+    block_y: int
+    block_z: int
+    dynamic_shared_bytes: int
+    parameters: int
+    packed: int
+    kernel: int
+    context: int
+
+
+class Function(NamedTuple):
+    """A device function: the handle that the driver's other calls take, and its description."""
+
+    handle: int
+    kernel: Kernel
+
+
+class LaunchAttributes(NamedTuple):
+    """Launch attributes of many kernel nodes.
+
+    Columns are empty when this driver does not answer for the attribute.
+    """
+
+    cluster: list[tuple[int, int, int] | None]
+    cooperative: list[bool | None]
+    priority: list[int | None]
+    others: dict[int, dict[str, Any]]
+    """By index of the node: those that differ from their default, by CUDA's name."""
+    asked: tuple[str, ...]
+    """Attributes that this driver answers for on graph nodes."""
+
+
+class Memcpy(NamedTuple):
+    """``CUDA_MEMCPY3D``, in its order; memory types are ``CUmemorytype``."""
+
+    source_x_bytes: int
+    source_y: int
+    source_z: int
+    source_lod: int
+    source_type: int
+    source_host: int
+    source_device: int
+    source_array: int
+    source_pitch_bytes: int
+    source_height: int
+    destination_x_bytes: int
+    destination_y: int
+    destination_z: int
+    destination_lod: int
+    destination_type: int
+    destination_host: int
+    destination_device: int
+    destination_array: int
+    destination_pitch_bytes: int
+    destination_height: int
+    width_bytes: int
+    height: int
+    depth: int
+
+
+class Memset(NamedTuple):
+    """``CUDA_MEMSET_NODE_PARAMS``, in its order."""
+
+    address: int
+    pitch_bytes: int
+    value: int
+    element_bytes: int
+    width: int
+    height: int
+
+
+class Allocation(NamedTuple):
+    """``CUDA_MEM_ALLOC_NODE_PARAMS``; numbers are the driver's enumerators."""
+
+    allocation_type: int
+    handle_types: int
+    location_type: int
+    location_id: int
+    access: list[tuple[int, int, int]]
+    """(location type, location id, flags) of each peer."""
+    size_bytes: int
+    address: int
+
+
+class Semaphores(NamedTuple):
+    """Parameters of an external semaphore node, one map for each semaphore."""
+
+    handles: list[int]
+    parameters: list[dict[str, int]]
+
+
+class MemoryOperations(NamedTuple):
+    """``CUDA_BATCH_MEM_OP_NODE_PARAMS``; ``operation`` is ``CUstreamBatchMemOpType``."""
+
+    flags: int
+    operations: list[dict[str, int]]
+
+
+class Conditional(NamedTuple):
+    """``CUDA_CONDITIONAL_NODE_PARAMS``; `bodies` are graph handles."""
+
+    handle: int
+    kind: int
+    bodies: list[int]
+
+
+class CaptureInfo(NamedTuple):
+    """State of a stream's capture; `graph` is 0 unless it is active."""
+
+    status: int
+    """``CUstreamCaptureStatus``: 0 none, 1 active, 2 invalidated."""
+    id: int
+    graph: int
+    last_nodes: list[int]

@@ -1,0 +1,106 @@
+"""What every driver must do; run on the fake one here and on the real one under tests/gpu."""
+
+from __future__ import annotations
+
+import pytest
+
+from capture.errors import DriverError
+from capture.extract import extract
+from capture.nodes import node_types
+from tests.helpers import declared
+from tests.helpers.declared import NODES, TOPOLOGIES, Declared, World, graph, without_names
+
+
+class DriverContract:
+    """Subclasses give a `world` fixture."""
+
+    @pytest.mark.parametrize("node", NODES)
+    @pytest.mark.parametrize("topology", TOPOLOGIES)
+    def test_reads_back_what_was_built(self, world: World, topology: str, node: str) -> None:
+        if "semaphore" in node and not world.semaphores:
+            pytest.skip("an external semaphore needs another API to make it")
+        count, edges = TOPOLOGIES[topology]
+        built = graph([NODES[node](world) for _ in range(count)], edges)
+        handle = world.build(built)
+        found = extract(world.driver, handle)
+        assert found.warnings == []
+        assert without_names(found.graph) == built
+
+    def test_a_graph_of_every_type_at_once(self, world: World) -> None:
+        nodes = [
+            make(world) for name, make in NODES.items() if world.semaphores or "sem" not in name
+        ]
+        # Kernels between the others, so that positions of one type are not next to each other.
+        mixed = [node for other in nodes for node in (other, declared.kernel(world))]
+        built = graph(mixed, [(i, i + 1) for i in range(len(mixed) - 1)])
+        found = extract(world.driver, world.build(built))
+        assert found.warnings == []
+        assert without_names(found.graph) == built
+
+    def test_memory_nodes(self, world: World) -> None:
+        built = declared.memory_pair(world)
+        found = extract(world.driver, world.build(built)).graph
+        assert found.topology == built.topology
+        alloc, free = found.payloads
+        assert alloc.address
+        assert alloc.address == free.address
+        alloc.address = built.payloads[0].address
+        alloc.access = built.payloads[0].access
+        assert alloc == built.payloads[0]
+
+    def test_an_empty_graph(self, world: World) -> None:
+        found = extract(world.driver, world.build(graph([], [])))
+        assert len(found.graph) == 0
+        assert found.warnings == []
+
+    def test_conditional_in_a_child_graph_in_a_body(self, world: World) -> None:
+        inner = graph([NODES["conditional_switch"](world), declared.kernel(world)], [(0, 1)])
+        child = Declared("child_graph", None, (("child", inner),))
+        outer = NODES["conditional_while"](world)
+        body = graph([declared.kernel(world), NODES["conditional_if_else"](world)], [(0, 1)])
+        built = graph([child, outer._replace(bodies=(("while", body),))], [(0, 1)])
+        found = extract(world.driver, world.build(built))
+        assert found.warnings == []
+        paths = [path for path, _ in found.graph.walk()]
+        assert paths == ["", "0/0", "0/0/0/0", "0/0/0/1", "0/0/0/2", "1/0", "1/0/1/0", "1/0/1/1"]
+        for path, expected in built.walk():
+            assert found.graph.at(path).topology == expected.topology
+
+    def test_equal_functions_share_one_kernel(self, world: World) -> None:
+        built = graph([declared.kernel(world, index=i) for i in range(4)], [])
+        payloads = extract(world.driver, world.build(built)).graph.payloads
+        assert len({id(payload.kernel) for payload in payloads}) == 1
+        assert len({payload.arguments for payload in payloads}) == 4
+
+    def test_a_handle_that_is_none(self, world: World) -> None:
+        with pytest.raises(DriverError):
+            extract(world.driver, 0)
+
+    def test_the_capture_mode_is_put_back(self, world: World) -> None:
+        handle = world.build(graph([declared.kernel(world)], []))
+        before = world.driver.exchange_capture_mode(1)
+        try:
+            extract(world.driver, handle)
+            assert world.driver.exchange_capture_mode(1) == 1
+        finally:
+            world.driver.exchange_capture_mode(before)
+
+    def test_a_clone_reads_like_its_original(self, world: World) -> None:
+        built = graph([declared.kernel(world), declared.memset(world)], [(0, 1)])
+        clone = world.driver.clone(world.build(built))
+        assert without_names(extract(world.driver, clone).graph) == built
+        world.driver.destroy(clone)
+
+    def test_devices(self, world: World) -> None:
+        first = world.driver.devices()[0]
+        assert first.name
+        assert first.multiprocessors
+        assert world.driver.current_device() == 0
+
+    def test_a_stream_that_captures_nothing(self, world: World) -> None:
+        assert world.driver.capture_info(0).status == 0
+
+
+def test_every_node_type_is_declared() -> None:
+    types = {name.partition("_if")[0] for name in NODES} | {"mem_alloc", "mem_free"}
+    assert set(node_types()) <= types
