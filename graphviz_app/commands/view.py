@@ -11,7 +11,9 @@ from ._serve import run_dashboard, server_options
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
 @server_options
 def view(files: tuple[Path, ...], **options: object) -> None:
     """Open one or more recordings in the dashboard.

@@ -1,0 +1,159 @@
+// Client-side callbacks: every action writes the address, everything else follows it.
+window.dash_clientside = window.dash_clientside || {};
+window.cgShell = window.cgShell || {};
+(function (shell) {
+  "use strict";
+  const last = {};
+
+  const skip = () => window.dash_clientside.no_update;
+
+  // Stores keep their object when nothing in it changed, so that nothing behind them runs again.
+  function changed(name, value) {
+    const text = JSON.stringify(value);
+    if (last[name] === text) return skip();
+    last[name] = text;
+    return value;
+  }
+
+  function pick(view, ...names) {
+    return Object.fromEntries(names.map((name) => [name, view[name]]));
+  }
+
+  function step(by, matches) {
+    const found = (matches && matches.indices) || [];
+    if (!found.length) return;
+    const node = shell.view().node;
+    const at = found.indexOf(node);
+    let next;
+    if (at >= 0) {
+      next = (at + by + found.length) % found.length;
+    } else {
+      const after = node === null ? 0 : found.findIndex((index) => index > node);
+      next = by > 0 ? Math.max(after, 0) : (after <= 0 ? found.length : after) - 1;
+    }
+    shell.go({ node: found[next] });
+  }
+
+  shell.stepMatch = (by) => step(by, shell.matches);
+  shell.stepGraph = function (by) {
+    const context = shell.context || {};
+    const graph = by < 0 ? context.before : context.after;
+    if (graph) shell.go({ graph, body: "", node: null, search: "" });
+  };
+
+  window.dash_clientside.shell = {
+    route(pathname, search, prefix) {
+      shell.prefix = prefix;
+      const view = shell.parse(pathname || "/", search);
+      shell.apply(view);
+      const box = document.getElementById("search");
+      const typing = box && document.activeElement === box;
+      return [
+        changed("place", pick(view, "page", "recording", "graph", "body")),
+        changed("focus", pick(view, "page", "recording", "graph", "body", "node")),
+        changed("query", pick(view, "page", "recording", "graph", "body", "search")),
+        typing ? skip() : view.search,
+      ];
+    },
+
+    selected(event) {
+      if (event && event.index !== undefined) shell.go({ node: event.index });
+    },
+
+    entered(event) {
+      if (event && event.path) shell.go({ body: `${event.path}/0`, node: null, search: "" });
+    },
+
+    pickRecording(recording) {
+      const context = shell.context || {};
+      if (!recording || !context.recording || recording === context.recording) return;
+      shell.go({ page: "", recording, graph: "", body: "", node: null, search: "" });
+    },
+
+    pickGraph(graph) {
+      const context = shell.context || {};
+      if (!graph || !context.key || graph === context.key) return;
+      shell.go({ page: "graph", graph, body: "", node: null, search: "" });
+    },
+
+    stepGraph(before, after) {
+      const id = window.dash_clientside.callback_context.triggered_id;
+      if (before || after) shell.stepGraph(id === "previous-graph" ? -1 : 1);
+    },
+
+    searchFor(text) {
+      const value = text || "";
+      if (value !== shell.view().search) shell.go({ search: value }, { replace: true });
+    },
+
+    stepMatch(before, after) {
+      const id = window.dash_clientside.callback_context.triggered_id;
+      if (before || after) shell.stepMatch(id === "search-previous" ? -1 : 1);
+    },
+
+    showMatches(matches, focus) {
+      shell.matches = matches;
+      shell.setMatches(matches ? matches.indices : null);
+      if (!matches) return "";
+      const found = matches.indices;
+      const at = focus ? found.indexOf(focus.node) : -1;
+      if (!found.length) return "no match";
+      return at < 0 ? matches.text : `${at + 1} of ${matches.text}`;
+    },
+
+    showFrame(context) {
+      shell.context = context || {};
+      return [shell.context.hint || "Search", { visibility: shell.context.graph ? "visible" : "hidden" }];
+    },
+
+    mount(scene) {
+      if (scene && scene.src) shell.mount(scene);
+    },
+
+    colour(value) {
+      if (value) shell.go({ colour: value });
+    },
+
+    fit(clicks) {
+      if (clicks) shell.fit();
+    },
+
+    openGraph(cell) {
+      const row = cell && cell.rowId;
+      if (row && cell.colId !== "name") shell.go({ page: "graph", graph: row, body: "", node: null, search: "" });
+    },
+
+    filterGraphs() {
+      shell.apply(shell.view());
+    },
+
+    theme(choice) {
+      const system = matchMedia("(prefers-color-scheme: dark)");
+      const scheme = () => (choice === "light" || choice === "dark" ? choice : system.matches ? "dark" : "light");
+      system.onchange = () => window.dash_clientside.set_props("provider", { forceColorScheme: scheme() });
+      document.documentElement.dataset.agThemeMode = scheme();
+      return scheme();
+    },
+
+    help(clicks, opened) {
+      return clicks ? !opened : skip();
+    },
+  };
+
+  // Links of the panel and entries of the legend change a part of the view and keep the rest.
+  document.addEventListener("click", (event) => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = event.target.closest("[data-go]");
+    if (link) {
+      event.preventDefault();
+      event.stopPropagation();
+      shell.go(JSON.parse(link.dataset.go));
+      return;
+    }
+    const entry = event.target.closest("[data-term]");
+    if (entry) {
+      const search = shell.view().search === entry.dataset.term ? "" : entry.dataset.term;
+      shell.go({ search });
+    }
+  }, true);
+})(window.cgShell);

@@ -1,0 +1,50 @@
+// The view and its address: the browser's half of graphviz_app/state.py.
+window.cgShell = window.cgShell || {};
+(function (shell) {
+  "use strict";
+  const FIELDS = ["recording", "graph", "body", "node", "colour", "search"];
+  const COLOURS = ["type", "kernel", "lane"];
+
+  const prefix = () => shell.prefix || "/";
+
+  shell.parse = function (pathname, search) {
+    const start = prefix();
+    const rest = pathname.startsWith(start) ? pathname.slice(start.length) : pathname;
+    const query = new URLSearchParams(search || "");
+    const view = { page: decodeURIComponent(rest).replace(/^\/+|\/+$/g, "") };
+    for (const field of FIELDS) view[field] = query.get(field) || "";
+    view.body = view.body.replace(/^\/+|\/+$/g, "");
+    view.node = /^[0-9]{1,9}$/.test(view.node) ? Number(view.node) : null;
+    if (!COLOURS.includes(view.colour)) view.colour = "type";
+    return view;
+  };
+
+  shell.compose = function (view) {
+    const encode = (text) => encodeURIComponent(text).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",");
+    const parts = [];
+    for (const field of FIELDS) {
+      const value = view[field];
+      if (value === null || value === "" || value === undefined) continue;
+      if (field === "colour" && value === "type") continue;
+      parts.push(`${field}=${encode(String(value))}`);
+    }
+    return { pathname: prefix() + encode(view.page), search: parts.length ? `?${parts.join("&")}` : "" };
+  };
+
+  shell.view = () => shell.parse(window.location.pathname, window.location.search);
+
+  // Show another view. Typing replaces the entry in the browser's history, all else adds one.
+  shell.go = function (changes, options) {
+    const now = shell.view();
+    const next = Object.assign({}, now, changes);
+    const url = shell.compose(next);
+    const same = shell.compose(now);
+    if (url.pathname === same.pathname && url.search === same.search) return;
+    if (options && options.replace) {
+      window.history.replaceState({}, "", url.pathname + url.search);
+    } else {
+      window.history.pushState({}, "", url.pathname + url.search);
+    }
+    window.dash_clientside.set_props("url", url);
+  };
+})(window.cgShell);

@@ -1,0 +1,56 @@
+// Hands the view to the canvas: which scene, which colours, what is selected, what matches.
+window.cgShell = window.cgShell || {};
+(function (shell) {
+  "use strict";
+  const state = { ready: false, matches: null };
+  shell.canvas = state;
+
+  const api = () => (window.dash_clientside || {}).cglens;
+
+  shell.mount = function (scene) {
+    state.ready = false;
+    state.matches = null;
+    api().mount(scene.src, scene.host);
+  };
+
+  // Only a scene that is shown can take a selection: the one before it has other nodes.
+  document.addEventListener("cglens:ready", () => {
+    state.ready = true;
+    shell.apply(shell.view());
+    api().setMatches(state.matches);
+  });
+
+  // Show the parts of a view that need no new scene.
+  shell.apply = function (view) {
+    const legends = document.getElementById("legend");
+    if (legends) {
+      legends.dataset.colour = view.colour;
+      for (const entry of legends.querySelectorAll("[data-term]")) {
+        entry.setAttribute("aria-pressed", String(entry.dataset.term === view.search));
+      }
+    }
+    if (document.getElementById("colour")) {
+      window.dash_clientside.set_props("colour", { value: view.colour });
+    }
+    if (document.getElementById("graphs-table") && window.dash_ag_grid) {
+      window.dash_ag_grid.getApiAsync("graphs-table").then((grid) => {
+        grid.setGridOption("quickFilterText", view.search);
+      });
+    }
+    const canvas = api();
+    if (!state.ready || !canvas) return;
+    canvas.setColouring(view.colour);
+    canvas.setSelection(view.node);
+  };
+
+  shell.setMatches = function (indices) {
+    state.matches = indices;
+    const canvas = api();
+    if (state.ready && canvas) canvas.setMatches(indices);
+  };
+
+  shell.fit = function () {
+    const canvas = api();
+    if (state.ready && canvas) canvas.fit();
+  };
+})(window.cgShell);

@@ -1,0 +1,54 @@
+// Keyboard: one key each, never while a field is being typed in.
+window.cgShell = window.cgShell || {};
+(function (shell) {
+  "use strict";
+  const click = (id) => {
+    const element = document.getElementById(id);
+    if (element) element.click();
+  };
+
+  const KEYS = {
+    "/": () => {
+      const box = document.getElementById("search");
+      if (box) {
+        box.focus();
+        box.select();
+      }
+    },
+    n: () => shell.stepMatch(1),
+    p: () => shell.stepMatch(-1),
+    "[": () => shell.stepGraph(-1),
+    "]": () => shell.stepGraph(1),
+    f: () => shell.fit(),
+    t: () => click("nodes-open"),
+    "?": () => click("help-open"),
+    u: () => {
+      const body = shell.view().body.split("/").filter(Boolean);
+      if (body.length) {
+        const node = Number(body[body.length - 2]);
+        shell.go({ body: body.slice(0, -2).join("/"), node, search: "" });
+      }
+    },
+    Escape: () => {
+      const view = shell.view();
+      if (view.node !== null) shell.go({ node: null });
+      else if (view.search) shell.go({ search: "" });
+    },
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target;
+    if (target.id === "search") {
+      if (event.key === "Enter") shell.stepMatch(event.shiftKey ? -1 : 1);
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    if (target.closest("input, textarea, select, [contenteditable], [role=dialog], [role=listbox]")) return;
+    const act = KEYS[event.key];
+    if (act) {
+      event.preventDefault();
+      act();
+    }
+  });
+})(window.cgShell);

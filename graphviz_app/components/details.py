@@ -1,0 +1,188 @@
+"""The details panel, which every page shares: a node, else the graph, else the recording."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from capture.model import Edge, Graph, GraphInfo, Node
+
+from .. import format as text
+from .. import naming
+from ..facts import Section
+from ..graph_facts import graph_sections, recording_sections
+from ..node_facts import node_sections
+from ..picture import Picture
+from ..state import ViewState
+from .facts import Children, copy_button, section_view
+
+if TYPE_CHECKING:
+    from ..pages import Context
+
+NEIGHBOURS = 60
+"""Links shown per direction; a join of thousands would bury the rest of the panel."""
+
+
+def panel(context: Context) -> Children:
+    """Return the panel for what is selected.
+
+    Raises
+    ------
+    LookupFailed
+        What the view names is not there.
+    """
+    state, store = context.state, context.store
+    recording = store.get(state.recording).recording
+    if not state.graph:
+        return [
+            heading("Recording", store.get(state.recording).title),
+            *sections(recording_sections(recording)),
+        ]
+    info = store.info(state.recording, state.graph)
+    if state.node is None:
+        return [heading("Graph", info.name), *sections(graph_sections(info, recording))]
+    picture = store.picture(state.recording, state.graph, state.body)
+    node = picture.graph.node(state.node)
+    return [
+        *node_heading(node, state),
+        *bodies(context, picture.graph, node.position),
+        *sections(node_sections(node, info, recording)),
+        *neighbours(context, picture, node.position, info),
+    ]
+
+
+def heading(kind: str, name: str) -> Component:
+    """Return the title of the panel."""
+    return html.Header(
+        [html.Div(kind, className="details-kind"), html.H2(name, title=name)],
+        className="details-head",
+    )
+
+
+def sections(items: list[Section]) -> Children:
+    """Return the sections of a panel."""
+    return [section_view(item) for item in items]
+
+
+def node_heading(node: Node, state: ViewState) -> Children:
+    """Return what a node is: type, path, short name; the full and mangled name on demand."""
+    colour = naming.type_colour(node.type)
+    kernel = naming.kernel_of(node)
+    short, full = naming.label(node), naming.full_name(node)
+    head: Children = [
+        html.Div(
+            className="details-kind",
+            children=[
+                html.I(className="chip", style={"background": colour}),
+                html.Span(text.type_text(node.type)),
+                html.Span(
+                    state.node_path,
+                    className="path",
+                    title="Path of positions: the node's place in creation order, within its body",
+                ),
+                html.A(
+                    "×",
+                    href="#",
+                    className="close",
+                    title="Drop the selection  Esc",
+                    **{"data-go": json.dumps({"node": None}), "aria-label": "Drop the selection"},
+                ),
+            ],
+        ),
+        html.H2(short, title=full),
+    ]
+    if full != short or kernel is not None:
+        head.append(html.Div([html.Code(full), copy_button(full)], className="full-name"))
+    if kernel is not None and kernel.name != full:
+        head.append(
+            html.Details(
+                [
+                    html.Summary("mangled name"),
+                    html.Div([html.Code(kernel.name), copy_button(kernel.name)], className="full-name"),
+                ],
+                className="mangled",
+            )
+        )
+    return [html.Header(head, className="details-head")]
+
+
+def go_link(context: Context, label: Any, changes: dict[str, Any], **props: Any) -> Component:
+    """Return a link that changes a part of the view; its address is that view's, for copying."""
+    href = context.url(context.state.but(**changes))
+    return html.A(label, href=href, **{"data-go": json.dumps(changes)}, **props)
+
+
+def bodies(context: Context, graph: Graph, position: int) -> Children:
+    """Return links to the bodies of a node."""
+    state = context.state
+    found = graph.bodies_of(position)
+    if not found:
+        return []
+    rows = []
+    for body in found:
+        path = f"{state.node_path}/{body.index}"
+        size = text.counted(len(body.graph), "node")
+        link = go_link(
+            context,
+            [html.Span(body.role, className="name"), html.Span(size, className="note")],
+            {"body": path, "node": None, "search": ""},
+            className="neighbour",
+        )
+        rows.append(html.Li(link))
+    return [
+        html.Section(
+            [html.H3("Body" if len(found) == 1 else "Bodies"), html.Ul(rows, className="links")]
+        )
+    ]
+
+
+def neighbours(context: Context, picture: Picture, position: int, info: GraphInfo) -> Children:
+    """Return predecessors and successors as links, with the type and ports of their edges."""
+    parts: Children = []
+    for title, edges, end in (
+        ("Predecessors", picture.into(position), "source"),
+        ("Successors", picture.out_of(position), "target"),
+    ):
+        heading_text = html.H3([title, html.Span(text.count_text(len(edges)), className="count")])
+        if not edges:
+            none = "None: it starts the graph." if end == "source" else "None: it ends the graph."
+            parts.append(html.Section([heading_text, html.P(none, className="absent")]))
+            continue
+        rows = [_neighbour(context, picture, edge, getattr(edge, end)) for edge in edges[:NEIGHBOURS]]
+        if len(edges) > NEIGHBOURS:
+            more = f"{text.count_text(len(edges) - NEIGHBOURS)} more, marked in the picture."
+            rows.append(html.Li(more, className="absent"))
+        parts.append(html.Section([heading_text, html.Ul(rows, className="links")]))
+    return parts
+
+
+def _neighbour(context: Context, picture: Picture, edge: Edge, other: int) -> Component:
+    colour = naming.type_colour(picture.graph.topology.types[other])
+    label: Children = [
+        html.I(className="chip", style={"background": colour}),
+        html.Span(picture.labels[other], className="name", title=picture.names[other][:2000]),
+        html.Span(str(other), className="note"),
+    ]
+    note = edge_text(edge)
+    if note:
+        label.append(html.Span(note, className="edge-note"))
+    return html.Li(go_link(context, label, {"node": other}, className="neighbour"))
+
+
+def edge_text(edge: Edge) -> str:
+    """Return an edge's type and ports; a default edge without ports says nothing.
+
+    Examples
+    --------
+    >>> edge_text(Edge(0, 1, 1, 0, 1)), edge_text(Edge(0, 1))
+    ('programmatic, port 1 → 0', '')
+    """
+    words = []
+    if edge.type:
+        words.append("programmatic" if edge.type == 1 else f"edge type {edge.type}")
+    if edge.from_port or edge.to_port:
+        words.append(f"port {edge.from_port} → {edge.to_port}")
+    return ", ".join(words)

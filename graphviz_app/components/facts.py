@@ -1,0 +1,60 @@
+"""Sections of facts as components."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from ..facts import Fact, Section
+
+Children = list[Component]
+
+
+def section_view(section: Section) -> Component:
+    """Return a section: heading, then facts, a table, or the sentence about their absence."""
+    parts: list[Any] = [html.H3(section.title, title=section.source or None)]
+    if section.absent:
+        parts.append(html.P(section.absent, className="absent"))
+    if section.facts:
+        parts.append(html.Dl([part for fact in section.facts for part in fact_view(fact)]))
+    if section.rows:
+        parts.append(_table(section))
+    return html.Section(parts)
+
+
+def fact_view(fact: Fact) -> Children:
+    """Return one line of a list; the hover text has the exact value and its source."""
+    hover = " · ".join(part for part in (fact.exact, fact.source) if part)
+    names = "mono" if fact.mono else ""
+    if not fact.label:
+        return [html.Dd(fact.text, className="whole", title=hover or None)]
+    value: list[Any] = [html.Span(fact.text)]
+    if fact.copy:
+        value.append(copy_button(fact.copy))
+    return [html.Dt(fact.label), html.Dd(value, className=names, title=hover or None)]
+
+
+def copy_button(value: str) -> Component:
+    """Return a button that copies a text."""
+    return html.Button(
+        "copy",
+        className="copy",
+        title="Copy to the clipboard",
+        **{"data-copy": json.dumps(value)},
+    )
+
+
+def _table(section: Section) -> Component:
+    return html.Div(
+        className="table-scroll",
+        children=html.Table(
+            [
+                html.Thead(html.Tr([html.Th(column) for column in section.columns])),
+                html.Tbody([html.Tr([html.Td(cell) for cell in row]) for row in section.rows]),
+            ],
+            title=section.source or None,
+        ),
+    )

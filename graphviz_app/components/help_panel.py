@@ -1,0 +1,65 @@
+"""The help: what the picture says, and the keyboard."""
+
+from __future__ import annotations
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from ..ids import Shell
+
+KEYS = (
+    ("/", "search nodes, or graphs on the overview"),
+    ("Enter, Shift+Enter", "next and previous match"),
+    ("n, p", "next and previous match"),
+    ("[ , ]", "previous and next graph"),
+    ("f", "fit the graph into the window"),
+    ("u", "leave a body for the graph around it"),
+    ("Esc", "drop the selection, then the search"),
+    ("t", "show or hide the table of nodes"),
+    ("?", "this help"),
+)
+WORDS = (
+    (
+        "Node",
+        "One box. Its colour is its type, its kernel or its lane. Double-click a conditional or "
+        "a child graph to enter its body.",
+    ),
+    (
+        "Lane",
+        "A CUDA graph keeps no streams. Lanes are computed from the edges: each is a chain of "
+        "nodes that run one after another.",
+    ),
+    (
+        "Search",
+        "Words that are all in the type or the name, readable or mangled. type:memcpy, "
+        "kernel:NAME and lane:3 find one entry of the legend; #12 is node 12.",
+    ),
+    ("Address", "The address bar always names what you see; a copied link reopens it."),
+)
+
+
+def modal() -> Component:
+    """Return the help window."""
+    return dmc.Modal(
+        id=Shell.HELP,
+        title="Help",
+        opened=False,
+        size="lg",
+        children=html.Div(
+            className="help",
+            children=[
+                html.H3("Reading the picture"),
+                html.Dl([part for word, text in WORDS for part in (html.Dt(word), html.Dd(text))]),
+                html.H3("Keyboard"),
+                html.Dl(
+                    className="keys",
+                    children=[
+                        part
+                        for key, text in KEYS
+                        for part in (html.Dt(html.Kbd(key)), html.Dd(text))
+                    ],
+                ),
+            ],
+        ),
+    )

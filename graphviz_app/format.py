@@ -1,0 +1,284 @@
+"""Units become text here and nowhere else: bytes, times, counts, addresses, field names.
+
+Numbers get three significant digits and their unit; :class:`Shown` carries the exact value for
+the hover text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+
+ABSENT = "–"
+"""Stands for a value that is not known."""
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIME = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
+_WORDS = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "cuda": "CUDA",
+    "id": "id",
+    "ptx": "PTX",
+    "l2": "L2",
+    "pid": "pid",
+    "lod": "LOD",
+}
+
+
+class Shown(NamedTuple):
+    """One field, ready for the screen."""
+
+    label: str
+    text: str
+    exact: str
+    """The value without rounding, for the hover text; empty when `text` is exact already."""
+    mono: bool = False
+    """Whether it is an address, a handle or a symbol."""
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits and no exponent.
+
+    Examples
+    --------
+    >>> three_digits(1.2391), three_digits(96.44), three_digits(123.4), three_digits(0.5)
+    ('1.24', '96.4', '123', '0.5')
+    """
+    if value == int(value) and abs(value) < 1_000:
+        return str(int(value))
+    for decimals in (2, 1):
+        text = f"{value:.{decimals}f}"
+        if len(text.lstrip("-").partition(".")[0]) <= 3 - decimals:
+            return text.rstrip("0").rstrip(".")
+    return f"{value:,.0f}"
+
+
+def bytes_text(size_bytes: int | None) -> str:
+    """Return a size in binary units.
+
+    Examples
+    --------
+    >>> bytes_text(98_714), bytes_text(512), bytes_text(None)
+    ('96.4 KiB', '512 B', '–')
+    """
+    if size_bytes is None:
+        return ABSENT
+    value, unit = float(size_bytes), 0
+    while abs(value) >= 999.5 and unit < len(_BINARY) - 1:
+        value /= 1024
+        unit += 1
+    return f"{three_digits(value)} {_BINARY[unit]}"
+
+
+def duration_text(duration_ns: float | None) -> str:
+    """Return a duration in the largest unit that keeps it at or above one.
+
+    Examples
+    --------
+    >>> duration_text(1_240_000), duration_text(850), duration_text(75_000_000_000)
+    ('1.24 ms', '850 ns', '75 s')
+    """
+    if duration_ns is None:
+        return ABSENT
+    name, scale = _TIME[0]
+    for next_name, next_scale in _TIME[1:]:
+        if abs(duration_ns) / next_scale < 0.9995:
+            break
+        name, scale = next_name, next_scale
+    return f"{three_digits(duration_ns / scale)} {name}"
+
+
+def count_text(count: int | None) -> str:
+    """Return an exact count with thousands separated.
+
+    Examples
+    --------
+    >>> count_text(98745)
+    '98,745'
+    """
+    return ABSENT if count is None else f"{count:,}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "node"), counted(3000, "graph"), counted(2, "body", "bodies")
+    ('1 node', '3,000 graphs', '2 bodies')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def address_text(address: int | None) -> str:
+    """Return an address or handle in hexadecimal.
+
+    Examples
+    --------
+    >>> address_text(0x7F00DEAD)
+    '0x7f00dead'
+    """
+    return ABSENT if address is None else f"{address:#x}"
+
+
+def dims_text(dims: Iterable[int] | None) -> str:
+    """Return launch dimensions.
+
+    Examples
+    --------
+    >>> dims_text((8, 4, 1))
+    '8 × 4 × 1'
+    """
+    return ABSENT if dims is None else " × ".join(f"{value:,}" for value in dims)
+
+
+def moment_text(unix_ns: int | None) -> str:
+    """Return a moment in UTC, to the second.
+
+    Examples
+    --------
+    >>> moment_text(1_700_000_000_000_000_000)
+    '2023-11-14 22:13:20 UTC'
+    """
+    if unix_ns is None:
+        return ABSENT
+    try:
+        return f"{datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"{unix_ns:,} ns after 1970"
+
+
+def share_text(part: float, whole: float) -> str:
+    """Return a share as a percentage; nothing of nothing is absent.
+
+    Examples
+    --------
+    >>> share_text(1, 3), share_text(0, 0)
+    ('33.3 %', '–')
+    """
+    return ABSENT if not whole else f"{three_digits(100 * part / whole)} %"
+
+
+def command_text(command: Iterable[str]) -> str:
+    """Return a command as one would type it."""
+    import shlex
+
+    return shlex.join(list(command))
+
+
+def type_text(name: str) -> str:
+    """Return a node type for people.
+
+    Examples
+    --------
+    >>> type_text("mem_alloc"), type_text("type_17")
+    ('mem alloc', 'type 17')
+    """
+    return name.replace("_", " ")
+
+
+def label_text(name: str) -> str:
+    """Return a field's name without its unit.
+
+    Examples
+    --------
+    >>> label_text("dynamic_shared_bytes"), label_text("capture_duration_ns")
+    ('dynamic shared', 'capture duration')
+    """
+    for suffix in ("_bytes", "_ns"):
+        if name.endswith(suffix) and len(name) > len(suffix):
+            name = name[: -len(suffix)]
+    return " ".join(_WORDS.get(word, word) for word in name.split("_") if word)
+
+
+def show(name: str, value: Any) -> Shown:
+    """Return any field of the model as text, by the unit in its name.
+
+    Parameters
+    ----------
+    name : str
+        ``*_bytes``, ``*_ns``, ``*address`` and ``*handle`` (also in the plural) have units.
+    value : object
+
+    Examples
+    --------
+    >>> show("size_bytes", 4096)
+    Shown(label='size', text='4 KiB', exact='4,096 bytes', mono=False)
+    """
+    label = label_text(name)
+    if isinstance(value, bool) or value is None or not isinstance(value, int):
+        return _show_other(label, name, value)
+    if name.endswith("_bytes"):
+        return Shown(label, bytes_text(value), f"{value:,} bytes")
+    if name.endswith("_unix_ns"):
+        return Shown(label.removesuffix(" unix"), moment_text(value), f"{value:,} ns after 1970")
+    if name.endswith("_ns"):
+        return Shown(label, duration_text(value), f"{value:,} ns")
+    if name.endswith(("address", "handle", "addresses", "handles")):
+        return Shown(label, address_text(value), f"{value:,}", mono=True)
+    return Shown(label, f"{value:,}", "")
+
+
+def _show_other(label: str, name: str, value: Any) -> Shown:
+    if value is None or value == "":
+        return Shown(label, ABSENT, "")
+    if isinstance(value, bool):
+        return Shown(label, "yes" if value else "no", "")
+    if isinstance(value, float):
+        return Shown(label, f"{value:.6g}", repr(value))
+    if isinstance(value, Enum):
+        return Shown(label, str(value.value), "")
+    if isinstance(value, bytes):
+        return Shown(label, hex_text(value), f"{len(value):,} bytes", mono=True)
+    if isinstance(value, msgspec.Struct):
+        value = {field: getattr(value, field) for field in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        parts = (show(str(key), item) for key, item in value.items() if item not in (None, ""))
+        return Shown(label, ", ".join(f"{part.label} {part.text}" for part in parts) or ABSENT, "")
+    if isinstance(value, (list, tuple)):
+        if len(value) == 3 and name in _DIMENSIONS and all(isinstance(item, int) for item in value):
+            return Shown(label, dims_text(value), "")
+        return Shown(label, ", ".join(show(name, item).text for item in value) or ABSENT, "")
+    return Shown(label, str(value), "")
+
+
+_DIMENSIONS = ("grid", "block", "cluster", "cluster_dim", "cluster_dimension")
+
+
+def hex_text(data: bytes, limit: int = 32) -> str:
+    """Return bytes in hexadecimal, eight at a time; what is past `limit` is counted.
+
+    Examples
+    --------
+    >>> hex_text(bytes(10), limit=8)
+    '0000000000000000 … 2 bytes more'
+    """
+    shown = data[:limit]
+    text = " ".join(shown[i : i + 8].hex() for i in range(0, len(shown), 8))
+    more = len(data) - len(shown)
+    return f"{text} … {more:,} bytes more" if more > 0 else text
+
+
+def version_text(version: int | None) -> str:
+    """Return a CUDA version number, ``1000 * major + 10 * minor``, as ``"13.0"``."""
+    return ABSENT if version is None else f"{version // 1000}.{version % 1000 // 10}"
+
+
+def time_unit(span_ns: float) -> tuple[str, int]:
+    """Return the unit in which an axis of this length is read, and its nanoseconds.
+
+    Examples
+    --------
+    >>> time_unit(5_000_000), time_unit(90)
+    (('ms', 1000000), ('ns', 1))
+    """
+    name, scale = _TIME[0]
+    for next_name, next_scale in _TIME[1:]:
+        if span_ns / next_scale < 1:
+            break
+        name, scale = next_name, next_scale
+    return name, scale

@@ -1,0 +1,62 @@
+"""Ids of everything a callback or a stylesheet refers to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Shell(StrEnum):
+    """The frame around every page."""
+
+    PROVIDER = "provider"
+    URL = "url"
+    PREFIX = "prefix"
+    PLACE = "place"
+    """Page, recording, graph and body: what the page is built from."""
+    FOCUS = "focus"
+    """Place and node: what the details panel is built from."""
+    QUERY = "query"
+    """Place and search text: what matches are computed from."""
+    MATCHES = "matches"
+    SELECT = "canvas-select"
+    ENTER = "canvas-enter"
+    CONTEXT = "context"
+    RECORDING = "recording"
+    GRAPH = "graph-picker"
+    GRAPH_BOX = "graph-box"
+    PREVIOUS = "previous-graph"
+    NEXT = "next-graph"
+    SEARCH = "search"
+    SEARCH_COUNT = "search-count"
+    SEARCH_PREVIOUS = "search-previous"
+    SEARCH_NEXT = "search-next"
+    EXPORT = "export"
+    THEME = "theme"
+    HELP = "help"
+    HELP_OPEN = "help-open"
+    RAIL = "rail"
+    CONTENT = "content"
+    DETAILS = "details"
+    PROBLEM = "problem"
+
+
+class Overview(StrEnum):
+    """The page of a recording."""
+
+    GRAPHS = "graphs-table"
+    TIMELINE = "timeline"
+
+
+class GraphPage(StrEnum):
+    """The page of a graph."""
+
+    HOST = "canvas-host"
+    SCENE = "scene"
+    COLOUR = "colour"
+    FIT = "fit"
+    LEGEND = "legend"
+    LEGENDS = "legends"
+    CRUMBS = "crumbs"
+    TABLE_OPEN = "nodes-open"
+    TABLE_BOX = "nodes-box"
+    TABLE = "nodes-table"

@@ -1,0 +1,91 @@
+"""Pages of the dashboard: one module each, with a ``PAGE``.
+
+To add one, write ``graphviz_app/pages/x.py`` with ``PAGE = Page(...)``: it appears in the router,
+in the navigation and in the tests of ids and callbacks. Other distributions add pages through
+the entry-point group ``cudagraph_lens.pages``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from capture.registry import discover
+
+from ..state import ViewState, to_url
+
+if TYPE_CHECKING:
+    from dash import Dash
+    from dash.development.base_component import Component
+
+    from ..store import Store
+
+ENTRY_POINTS = "cudagraph_lens.pages"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a page is built from.
+
+    Attributes
+    ----------
+    store : Store
+    state : ViewState
+        With recording and, where the page is about a graph, graph filled in.
+    prefix : str
+        Path under which the dashboard is served.
+    """
+
+    store: Store
+    state: ViewState
+    prefix: str = "/"
+
+    def url(self, state: ViewState) -> str:
+        """Return the address of another view."""
+        return to_url(state, self.prefix)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One entry of the page extension point.
+
+    Attributes
+    ----------
+    name : str
+        Also the path.
+    title : str
+        In the navigation rail.
+    order : int
+        Place in the rail.
+    description : str
+        Hover text in the rail.
+    search_hint : str
+        What the search box does on this page.
+    layout : callable
+        ``layout(context)`` returns the page for a view.
+    skeleton : callable
+        ``skeleton()`` returns a layout with every id of the page, for the validation of callbacks.
+    register : callable
+        ``register(app, store, prefix)`` adds the page's callbacks to one app.
+    needs_graph : bool
+        Whether the page is about one graph.
+    """
+
+    name: str
+    title: str
+    order: int
+    description: str
+    layout: Callable[[Context], Component]
+    skeleton: Callable[[], Component]
+    register: Callable[[Dash, Store, str], None] = lambda app, store, prefix: None
+    search_hint: str = "Search"
+    needs_graph: bool = False
+
+
+@lru_cache(maxsize=1)
+def pages() -> dict[str, Page]:
+    """Return every page by name, in the order of the rail."""
+    found: dict[str, Any] = discover(__name__, "PAGE", Page, ENTRY_POINTS)
+    return dict(sorted(found.items(), key=lambda item: item[1].order))

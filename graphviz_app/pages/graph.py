@@ -1,0 +1,203 @@
+"""The page of a graph: the picture, its legend, its bodies, its nodes as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, dcc, html
+from dash.development.base_component import Component
+
+from capture.model import Graph
+
+from .. import format as text
+from ..components import nodes_table
+from ..components.details import go_link
+from ..components.shell import SHELL
+from ..figures.scene import Colouring
+from ..ids import GraphPage, Shell
+from ..routes import scene_url
+from ..search import term
+from ..state import Colouring as ColouringName
+from ..store import Store
+from . import Context, Page
+
+LEGEND_ENTRIES = 14
+LANE_NOTE = (
+    "A CUDA graph keeps no streams: lanes are computed from the edges, one per chain of nodes "
+    "that run after each other"
+)
+
+
+def layout(context: Context) -> Component:
+    """Return the page of the graph or body that a view names.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such graph or body.
+    """
+    state, store = context.state, context.store
+    opened = store.get(state.recording)
+    if not state.graph:
+        return html.Div(
+            html.P(
+                "This recording holds no graph, so there is nothing to draw. "
+                "The overview says what was recorded."
+            ),
+            className="sentence",
+        )
+    failed = opened.recording.failed.get(state.graph)
+    picture = store.picture(state.recording, state.graph, state.body)
+    if state.node is not None:
+        picture.graph.node(state.node)
+    info = opened.recording.info(state.graph)
+    crumbs = breadcrumb(context, store.graph(state.recording, state.graph), info.name)
+    if not picture.count:
+        return html.Div([html.Div(crumbs, className="toolbar"), html.P(EMPTY)], className="sentence")
+    note = "This capture failed; these are the nodes it had reached." if failed else ""
+    return view(
+        crumbs=crumbs,
+        colour=state.colour,
+        legends=[legend(item) for item in picture.colourings.values()],
+        scene={
+            "src": scene_url(state.recording, state.graph, state.body, context.prefix),
+            "host": GraphPage.HOST,
+        },
+        note=note,
+    )
+
+
+EMPTY = (
+    "This graph has no nodes. torch.compile captures such graphs to hold its memory pool; "
+    "a capture in which no work was launched looks the same."
+)
+
+
+def view(
+    crumbs: list[Any], colour: ColouringName, legends: list[Component], scene: Any, note: str = ""
+) -> Component:
+    """Return the page around a scene."""
+    return html.Div(
+        className="graph-page",
+        children=[
+            html.Div(
+                className="toolbar",
+                children=[
+                    html.Div(crumbs, id=GraphPage.CRUMBS, className="crumbs"),
+                    html.Span(note, className="toolbar-note"),
+                    html.Div(className="spring"),
+                    html.Span("colour by", className="toolbar-label"),
+                    dmc.SegmentedControl(
+                        id=GraphPage.COLOUR,
+                        size="xs",
+                        value=colour.value,
+                        data=[
+                            {"value": "type", "label": "Type"},
+                            {"value": "kernel", "label": "Kernel"},
+                            {"value": "lane", "label": html.Span("Lane", title=LANE_NOTE)},
+                        ],
+                    ),
+                    html.Button(
+                        "Fit", id=GraphPage.FIT, className="text-button", title="Show all  f", n_clicks=0
+                    ),
+                    html.Button(
+                        "Table",
+                        id=GraphPage.TABLE_OPEN,
+                        className="text-button",
+                        title="Nodes as a table  t",
+                        n_clicks=0,
+                    ),
+                ],
+            ),
+            html.Div(legends, id=GraphPage.LEGEND, className="legends", **{"data-colour": colour.value}),
+            html.Div(
+                id=GraphPage.HOST,
+                className="canvas-host",
+                tabIndex=0,
+                **{"data-select-store": Shell.SELECT.value, "data-enter-store": Shell.ENTER.value},
+            ),
+            nodes_table.box(),
+            dcc.Store(id=GraphPage.SCENE, data=scene),
+        ],
+    )
+
+
+def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
+    """Return the way from the graph down to the body on the screen, with its sibling bodies."""
+    parts = [part for part in context.state.body.split("/") if part]
+    root: dict[str, Any] = {"body": "", "node": None, "search": ""}
+    crumbs: list[Any] = [
+        go_link(context, name, root, className="crumb") if parts else html.Span(name, className="crumb")
+    ]
+    path = ""
+    for node, index in zip(parts[::2], parts[1::2], strict=True):
+        around = graph
+        siblings = around.bodies_of(int(node))
+        up = {"body": path, "node": int(node), "search": ""}
+        path = f"{path}/{node}" if path else node
+        crumbs.append(html.Span("›", className="crumb-sep"))
+        crumbs.append(
+            go_link(context, f"node {node}", up, className="crumb", title="Back to this node")
+        )
+        crumbs.append(html.Span("›", className="crumb-sep"))
+        for body in siblings:
+            target = {"body": f"{path}/{body.index}", "node": None, "search": ""}
+            here = str(body.index) == index
+            names = "crumb here" if here else "crumb"
+            crumbs.append(go_link(context, body.role, target, className=names))
+            if here:
+                graph = body.graph
+        path = f"{path}/{index}"
+    return crumbs
+
+
+def legend(colouring: Colouring) -> Component:
+    """Return the legend of one colouring; an entry is a button that finds its nodes."""
+    entries: list[Any] = [
+        html.Button(
+            className="legend-entry",
+            title="Find these nodes; again to stop",
+            children=[
+                html.I(className="chip", style={"background": entry.colour}),
+                html.Span(entry.name, className="legend-name"),
+                html.Span(text.count_text(entry.count), className="count"),
+            ],
+            **{"data-term": term(colouring.name, entry.name), "aria-pressed": "false"},
+        )
+        for entry in colouring.legend[:LEGEND_ENTRIES]
+    ]
+    return html.Div(
+        entries, className="legend", title=LANE_NOTE if colouring.name == "lane" else None,
+        **{"data-colouring": colouring.name},
+    )  # fmt: skip
+
+
+def skeleton() -> Component:
+    """Return the page with every id and no graph."""
+    return view([], ColouringName.TYPE, [], None)
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks of the page."""
+
+    def in_browser(name: str, *args: Any) -> None:
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)
+
+    in_browser("mount", Input(GraphPage.SCENE, "data"))
+    in_browser("colour", Input(GraphPage.COLOUR, "value"))
+    in_browser("fit", Input(GraphPage.FIT, "n_clicks"))
+    nodes_table.register(app, store)
+
+
+PAGE = Page(
+    name="graph",
+    title="Graph",
+    order=20,
+    description="The nodes and edges of one graph",
+    search_hint="Search nodes: name, type:memcpy, #12",
+    needs_graph=True,
+    layout=layout,
+    skeleton=skeleton,
+    register=register,
+)

@@ -1,0 +1,347 @@
+"""The page of a recording: what was recorded, on what, its graphs, its failures, its timeline."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import ClientsideFunction, Dash, Input, dcc, html
+from dash.development.base_component import Component
+
+from capture.model import GraphInfo, Recording
+
+from .. import format as text
+from ..components.facts import copy_button
+from ..components.shell import SHELL
+from ..facts import Fact, place_text
+from ..figures import timeline
+from ..ids import Overview
+from ..naming import type_colour
+from ..store import Store
+from . import Context, Page
+
+NO_GRAPHS = (
+    "No graph is in this recording: the workload ran and captured none. Capture one with "
+    "torch.cuda.graph or torch.compile(mode='reduce-overhead'), or record a function with "
+    "`cglens record MODULE:FUNCTION`."
+)
+NO_TIMELINE = (
+    "No timeline: this recording has no events. A file converted from DOT or JSON has none; "
+    "`cglens record` keeps when each graph was captured, instantiated and replayed."
+)
+PLOT_CONFIG = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "scrollZoom": True,
+    "displayModeBar": False,
+    "responsive": True,
+}
+
+
+def layout(context: Context) -> Component:
+    """Return the page of a recording."""
+    opened = context.store.get(context.state.recording)
+    recording = opened.recording
+    return view(
+        facts=header_facts(recording),
+        warnings=recording_warnings(recording),
+        failed=failures(context, recording),
+        rows=graph_rows(context),
+        figure=timeline.figure(recording.timeline, {**recording.graphs, **recording.failed})
+        if recording.timeline
+        else None,
+    )
+
+
+def view(
+    facts: list[Fact],
+    warnings: list[str],
+    failed: list[Component],
+    rows: list[dict[str, Any]],
+    figure: dict[str, Any] | None,
+) -> Component:
+    """Return the page around its data."""
+    parts: list[Any] = [html.Dl([_head(fact) for fact in facts], className="head-facts")]
+    if warnings:
+        parts.append(html.Ul([html.Li(item) for item in warnings], className="warnings"))
+    parts += failed
+    table: Any = grid(rows) if rows else html.P(NO_GRAPHS, className="absent")
+    parts.append(
+        html.Section(
+            [html.H2(["Graphs", html.Span(text.count_text(len(rows)), className="count")]), table],
+            className="graphs" if rows else "graphs none",
+        )
+    )
+    strip: Any = (
+        dcc.Graph(
+            id=Overview.TIMELINE,
+            figure=figure,
+            config=PLOT_CONFIG,
+            style={"height": figure["layout"]["height"]},
+        )
+        if figure is not None
+        else html.P(NO_TIMELINE, className="absent")
+    )
+    parts.append(html.Section([html.H2("Timeline"), strip], className="timeline"))
+    return html.Div(parts, className="overview")
+
+
+def _head(fact: Fact) -> Component:
+    hover = " · ".join(part for part in (fact.exact, fact.source) if part) or None
+    value: list[Any] = [html.Span(fact.text, className="mono" if fact.mono else None)]
+    if fact.copy:
+        value.append(copy_button(fact.copy))
+    return html.Div([html.Dt(fact.label), html.Dd(value, title=hover)])
+
+
+def header_facts(recording: Recording) -> list[Fact]:
+    """Return the facts of the run on one band: command, device, versions, time, cost, exit."""
+    meta = recording.metadata
+    facts: list[Fact] = []
+    if meta.command:
+        command = text.command_text(meta.command)
+        facts.append(Fact("command", command, command, "as it was typed", True, command))
+    process = recording.processes[0] if recording.processes else None
+    if process is not None and process.gpus:
+        names = list(dict.fromkeys(gpu.name for item in recording.processes for gpu in item.gpus))
+        facts.append(Fact("GPU", ", ".join(names), "", "asked of the driver"))
+    if process is not None:
+        for name, version in list(process.versions.items())[:6]:
+            facts.append(Fact(name, version, "", "asked in the process"))
+    if meta.started_unix_ns is not None:
+        facts.append(Fact("recorded", text.moment_text(meta.started_unix_ns)))
+    if meta.duration_ns is not None:
+        exact = f"{meta.duration_ns:,} ns"
+        facts.append(Fact("duration", text.duration_text(meta.duration_ns), exact, "wall time"))
+    cost = sum(sum(item.costs_ns.values()) for item in recording.processes)
+    if any(item.costs_ns for item in recording.processes):
+        share = text.share_text(cost, meta.duration_ns) if meta.duration_ns else ""
+        shown = text.duration_text(cost) + (f" ({share})" if share else "")
+        source = "wall time the recorder added, by its own clock"
+        facts.append(Fact("cost of recording", shown, f"{cost:,} ns", source))
+    if meta.exit_code is not None:
+        meaning = f"signal {-meta.exit_code}" if meta.exit_code < 0 else str(meta.exit_code)
+        facts.append(Fact("exit code", meaning, "", "of the workload"))
+    if len(recording.processes) > 1:
+        facts.append(Fact("processes", text.count_text(len(recording.processes))))
+    if meta.source and meta.source != "recorded":
+        facts.append(Fact("converted from", meta.source))
+    return facts
+
+
+def recording_warnings(recording: Recording) -> list[str]:
+    """Return what is wrong with the recording as a whole."""
+    found = list(recording.metadata.warnings)
+    if not recording.metadata.complete:
+        found.insert(
+            0,
+            "This recording is not complete: a process vanished without closing its journal. "
+            "What it had written until then is here.",
+        )
+    for process in recording.processes:
+        found += [item for item in process.warnings if item not in found]
+    return found
+
+
+def failures(context: Context, recording: Recording) -> list[Component]:
+    """Return the failed captures: error, place, and the nodes they had reached."""
+    if not recording.failed:
+        return []
+    items = [_failure(context, info) for info in recording.failed.values()]
+    count = html.Span(text.count_text(len(items)), className="count")
+    return [
+        html.Section(
+            [html.H2(["Failed captures", count]), html.Ul(items, className="failed-list")],
+            className="failed",
+        )
+    ]
+
+
+def _failure(context: Context, info: GraphInfo) -> Component:
+    failure = info.failure
+    error = failure.error if failure is not None else "failed"
+    message = failure.message if failure is not None else ""
+    place = failure.place if failure is not None and failure.place is not None else info.place
+    reached: Any
+    if failure is not None and not failure.nodes_read:
+        reached = f"nodes not read: {failure.reason or 'no reason given'}"
+    else:
+        nodes = text.counted(info.node_count, "node")
+        target = context.state.at_graph(info.key)
+        reached = dcc.Link(f"{nodes} reached", href=context.url(target))
+    return html.Li(
+        [
+            html.Span(error, className="error-name"),
+            html.Span(message, className="error-text", title=message),
+            html.Span(place_text(place), className="mono place"),
+            html.Span(reached, className="reached"),
+        ]
+    )
+
+
+def graph_rows(context: Context) -> list[dict[str, Any]]:
+    """Return the rows of the table of graphs: values to sort by, texts to show."""
+    store, state = context.store, context.state
+    recording = store.get(state.recording).recording
+    twins = store.twins(state.recording)
+    replays: dict[str, int] = {}
+    for executable in recording.executables:
+        replays[executable.graph] = replays.get(executable.graph, 0) + executable.replays
+    observed = bool(recording.executables)
+    return [
+        _row(context, info, twins.get(info.topology), replays.get(info.key, 0) if observed else None)
+        for info in recording.graphs.values()
+    ]
+
+
+def _row(
+    context: Context, info: GraphInfo, twins: int | None, replays: int | None
+) -> dict[str, Any]:
+    capture_ns = info.capture_duration_ns
+    counts = sorted(info.type_counts.items(), key=lambda item: -item[1])
+    target = {"page": "graph", "graph": info.key, "body": "", "node": None, "search": ""}
+    return {
+        "key": info.key,
+        "href": context.url(context.state.at_graph(info.key)),
+        "go": json.dumps(target),
+        "title": info.key,
+        "name": info.name,
+        "label": info.label,
+        "nodes": info.node_count,
+        "edges": info.edge_count,
+        "types": [
+            {
+                "name": text.type_text(name),
+                "count": count,
+                "text": text.count_text(count),
+                "colour": type_colour(name),
+            }
+            for name, count in counts
+        ],
+        "words": " ".join(text.type_text(name) for name, _ in counts),
+        "width": info.width,
+        "depth": info.depth,
+        "place": place_text(info.place),
+        "replays": replays,
+        "capture": capture_ns,
+        "twins": twins,
+        "texts": {
+            "nodes": text.count_text(info.node_count),
+            "edges": text.count_text(info.edge_count),
+            "width": text.count_text(info.width),
+            "depth": text.count_text(info.depth),
+            "replays": text.count_text(replays),
+            "capture": text.duration_text(capture_ns),
+            "twins": text.count_text(twins),
+        },
+        "exact": {"capture": f"{capture_ns:,} ns" if capture_ns is not None else ""},
+    }
+
+
+def _number(field: str, title: str, hint: str, width: int) -> dict[str, Any]:
+    return {
+        "field": field,
+        "headerName": title,
+        "headerTooltip": hint,
+        "width": width,
+        "type": "rightAligned",
+        "cellClass": "number",
+        "filter": "agNumberColumnFilter",
+        "valueFormatter": {"function": "shown(params)"},
+        "tooltipValueGetter": {"function": "exact(params)"},
+    }
+
+
+def grid(rows: list[dict[str, Any]]) -> Component:
+    """Return the table of graphs."""
+    columns = [
+        {
+            "field": "name",
+            "headerName": "Graph",
+            "cellRenderer": "GraphLink",
+            "minWidth": 190,
+            "flex": 2,
+            "filter": "agTextColumnFilter",
+        },
+        {
+            "field": "label",
+            "headerName": "Label",
+            "headerTooltip": "What tells it from its siblings",
+            "minWidth": 90,
+            "flex": 1,
+            "filter": "agTextColumnFilter",
+        },
+        _number("nodes", "Nodes", "Bodies included", 84),
+        _number("edges", "Edges", "Bodies included", 84),
+        {
+            "field": "words",
+            "headerName": "By type",
+            "headerTooltip": "Nodes by type, bodies included",
+            "cellRenderer": "TypeBar",
+            "minWidth": 180,
+            "flex": 2,
+            "filter": "agTextColumnFilter",
+            "sortable": False,
+        },
+        _number("width", "Width", "Most nodes on one longest-path level", 78),
+        _number("depth", "Depth", "Levels on the longest path", 78),
+        _number("replays", "Replays", "Launches counted while recording", 90),
+        _number("capture", "Capture", "From begin to end of the capture, without our reading", 92),
+        _number("twins", "Alike", "Graphs with this topology, this one included", 76),
+        {
+            "field": "place",
+            "headerName": "Captured at",
+            "minWidth": 160,
+            "flex": 2,
+            "cellClass": "mono",
+            "filter": "agTextColumnFilter",
+            "tooltipField": "place",
+        },
+    ]
+    return dag.AgGrid(
+        id=Overview.GRAPHS,
+        className="grid",
+        rowData=rows,
+        columnDefs=columns,
+        getRowId="params.data.key",
+        defaultColDef={"resizable": True, "sortable": True, "suppressHeaderMenuButton": False},
+        dashGridOptions={
+            "rowHeight": 30,
+            "headerHeight": 32,
+            "animateRows": False,
+            "suppressCellFocus": False,
+            "tooltipShowDelay": 400,
+            "enableCellTextSelection": True,
+        },
+        style={"height": None, "width": "100%"},
+    )
+
+
+def skeleton() -> Component:
+    """Return the page with every id and no data."""
+    empty: dict[str, Any] = {"data": [], "layout": {"height": 100}}
+    row: dict[str, Any] = {"key": "", "name": ""}
+    return view([], [], [], [row], empty)
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks of the page."""
+
+    def in_browser(name: str, *args: Any) -> None:
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)
+
+    in_browser("openGraph", Input(Overview.GRAPHS, "cellClicked"))
+    in_browser("filterGraphs", Input(Overview.GRAPHS, "rowData"))
+
+
+PAGE = Page(
+    name="overview",
+    title="Overview",
+    order=10,
+    description="What was recorded, on what, and its graphs",
+    search_hint="Filter graphs",
+    layout=layout,
+    skeleton=skeleton,
+    register=register,
+)

@@ -1,0 +1,113 @@
+"""A graph made ready for the screen: its edges as arrays, its names, its layout, its scene."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capture.model import Edge, Graph
+
+from . import naming
+from .figures.colourings import by_kernel, by_lane, by_type
+from .figures.scene import Colouring, SceneTexts, encode_scene
+from .format import counted
+from .layout import LaneLayout, lane_layout
+from .search import Index
+
+
+class Picture:
+    """What is drawn of one graph or body; bodies inside it are nodes here.
+
+    Parameters
+    ----------
+    graph : Graph
+    body : str
+        Path of `graph` inside the captured graph.
+    """
+
+    def __init__(self, graph: Graph, body: str = "") -> None:
+        self.graph = graph
+        self.body = body
+        self.count = len(graph)
+        topology = graph.topology
+        self.source: NDArray[np.int32] = np.asarray(topology.source, np.int32)
+        self.target: NDArray[np.int32] = np.asarray(topology.target, np.int32)
+        self.labels, self.names = naming.names(graph)
+        kinds: dict[str, int] = {}
+        self.kind: NDArray[np.int32] = np.fromiter(
+            (kinds.setdefault(name, len(kinds)) for name in self.names), np.int32, self.count
+        )
+        self.layout: LaneLayout = lane_layout(self.count, self.source, self.target, kind=self.kind)
+        self.colourings: dict[str, Colouring] = {
+            colouring.name: colouring
+            for colouring in (
+                by_type(topology.types),
+                by_kernel(topology.types, self.labels),
+                by_lane(self.layout.lane),
+            )
+        }
+        self._by_source = np.argsort(self.source, kind="stable")
+        self._by_target = np.argsort(self.target, kind="stable")
+        self._sources = self.source[self._by_source]
+        self._targets = self.target[self._by_target]
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of what this holds in memory, its graph left out."""
+        return 200 * self.count + 60 * len(self.source) + 10_000
+
+    @cached_property
+    def scene(self) -> bytes:
+        """The binary payload for the canvas."""
+        enterable = np.zeros(self.count, np.bool_)
+        enterable[[item.node for item in self.graph.bodies]] = True
+        warnings = []
+        if len(self.layout.back_edges):
+            many = counted(len(self.layout.back_edges), "edge")
+            warnings.append(f"This graph has a cycle, which CUDA does not allow: {many} drawn upward.")
+        texts = SceneTexts(
+            types=self.graph.topology.types,
+            labels=self.labels,
+            names=self.names,
+            path_prefix=f"{self.body}/" if self.body else "",
+            title=self.graph.name or "CUDA graph",
+            warnings=warnings,
+        )
+        return encode_scene(
+            self.layout,
+            self.source,
+            self.target,
+            texts,
+            list(self.colourings.values()),
+            enterable=enterable,
+        )
+
+    @cached_property
+    def index(self) -> Index:
+        """The search index over types, names and lanes."""
+        return Index.of(self.graph, self.labels, self.names, self.layout.lane, self.colourings)
+
+    def _edges(self, order: NDArray[np.intp], ends: NDArray[np.int32], node: int) -> list[Edge]:
+        first, last = np.searchsorted(ends, [node, node + 1])
+        t = self.graph.topology
+        return [
+            Edge(
+                t.source[i],
+                t.target[i],
+                t.from_port[i] if t.from_port else 0,
+                t.to_port[i] if t.to_port else 0,
+                t.edge_type[i] if t.edge_type else 0,
+            )
+            for i in order[first:last].tolist()
+        ]
+
+    def into(self, node: int) -> list[Edge]:
+        """Return the edges from a node's predecessors."""
+        return self._edges(self._by_target, self._targets, node)
+
+    def out_of(self, node: int) -> list[Edge]:
+        """Return the edges to a node's successors."""
+        return self._edges(self._by_source, self._sources, node)
+

@@ -1,0 +1,194 @@
+"""From an address to a page: what is built on the server when the place changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from capture.errors import FormatError, GraphLensError
+
+from .components import details, export_menu
+from .format import count_text
+from .ids import Shell
+from .pages import Context, Page, pages
+from .state import ViewState, from_url, to_url
+from .store import Store
+
+LABEL_CHARACTERS = 120
+
+
+def complete(state: ViewState, store: Store) -> ViewState:
+    """Return a view with its defaults filled in: first page, first recording, first graph."""
+    page = state.page or next(iter(pages()))
+    opened = store.get(state.recording)
+    graph = state.graph
+    entry = pages().get(page)
+    if not graph and entry is not None and entry.needs_graph:
+        graph = next(iter(opened.recording.graphs), "")
+    return state.but(page=page, recording=opened.id, graph=graph)
+
+
+def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Component]:
+    """Return the completed view and its page; what is not there becomes a sentence and a way back."""
+    if not store.opened:
+        return state, sentence("No recording is open. Start with `cglens view FILE`.")
+    try:
+        state = complete(state, store)
+        page = pages().get(state.page)
+        if page is None:
+            known = ", ".join(pages())
+            text = f"There is no page {state.page!r}: there are {known}."
+            return state, missing(text, state.but(page="", graph="", body="", node=None), prefix)
+        return state, page.layout(Context(store, state, prefix))
+    except FormatError as error:
+        return state, missing(str(error), ViewState(recording=state.recording), prefix)
+    except GraphLensError as error:
+        known_recording = state.recording in store.opened
+        back = ViewState(recording=state.recording if known_recording else "")
+        if state.body and known_recording and state.graph in store.get(back.recording).recording.graphs:
+            back = back.at_graph(state.graph)
+        return state, missing(str(error), back, prefix)
+
+
+def sentence(text: str) -> Component:
+    """Return a page that is one sentence."""
+    return html.Div(html.P(text), className="sentence")
+
+
+def missing(text: str, back: ViewState, prefix: str) -> Component:
+    """Return a page that says what is not there and leads back to something that is."""
+    name = "the graph" if back.graph else "the overview"
+    link = dcc.Link(f"Go to {name}", href=to_url(back, prefix), className="way-back")
+    return html.Div([html.P(f"{text[:1].upper()}{text[1:].rstrip('.')}."), link], className="sentence")
+
+
+def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:
+    """Return the navigation: each page, about the recording and graph that are on the screen."""
+    items: list[Component] = []
+    for page in pages().values():
+        graph = state.graph if page.needs_graph else ""
+        target = ViewState(page=page.name, recording=state.recording, graph=graph)
+        here = page.name == state.page
+        items.append(
+            dcc.Link(
+                page.title,
+                href=to_url(target, prefix),
+                title=page.description,
+                className="rail-link here" if here else "rail-link",
+            )
+        )
+    return items
+
+
+def graph_options(store: Store, recording: str) -> list[dict[str, str]]:
+    """Return the graphs of a recording for the picker."""
+    infos = store.get(recording).recording.graphs.values()
+    return [{"value": info.key, "label": info.name[:LABEL_CHARACTERS]} for info in infos]
+
+
+def frame(state: ViewState, store: Store, page: Page | None) -> dict[str, Any]:
+    """Return what the frame has to know about the page: neighbours of the graph, search hint."""
+    before = after = ""
+    if page is not None and page.needs_graph and state.recording in store.opened:
+        keys = list(store.get(state.recording).recording.graphs)
+        if state.graph in keys:
+            place = keys.index(state.graph)
+            before = keys[place - 1] if place else ""
+            after = keys[place + 1] if place + 1 < len(keys) else ""
+    return {
+        "page": state.page,
+        "recording": state.recording,
+        "key": state.graph,
+        "before": before,
+        "after": after,
+        "graph": bool(page and page.needs_graph),
+        "hint": page.search_hint if page else "Search",
+    }
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks that build pages, details and matches."""
+
+    @app.callback(
+        Output(Shell.CONTENT, "children"),
+        Output(Shell.RAIL, "children"),
+        Output(Shell.RECORDING, "value"),
+        Output(Shell.GRAPH, "data"),
+        Output(Shell.GRAPH, "value"),
+        Output(Shell.EXPORT, "children"),
+        Output(Shell.CONTEXT, "data"),
+        Output(Shell.PROBLEM, "children"),
+        Input(Shell.PLACE, "data"),
+        State(Shell.URL, "pathname"),
+        State(Shell.URL, "search"),
+        State(Shell.RECORDING, "value"),
+        State(Shell.GRAPH, "data"),
+        prevent_initial_call=True,
+    )
+    def show_page(
+        place: dict[str, Any] | None,
+        pathname: str,
+        search: str,
+        recording: str | None,
+        options: list[Any],
+    ) -> tuple[Any, ...]:
+        state, content = build(from_url(pathname, search, prefix), store, prefix)
+        page = pages().get(state.page)
+        known = state.recording in store.opened
+        fresh = known and (recording != state.recording or not options)
+        return (
+            content,
+            rail(state, store, prefix),
+            state.recording if known else None,
+            graph_options(store, state.recording) if fresh else no_update,
+            state.graph or None,
+            export_menu.menu(Context(store, state, prefix)) if known else None,
+            frame(state, store, page),
+            "",
+        )
+
+    @app.callback(
+        Output(Shell.DETAILS, "children"),
+        Input(Shell.FOCUS, "data"),
+        prevent_initial_call=True,
+    )
+    def show_details(focus: dict[str, Any] | None) -> Any:
+        state = _state(focus)
+        try:
+            return details.panel(Context(store, complete(state, store), prefix))
+        except GraphLensError as error:
+            return html.P(str(error), className="absent")
+
+    @app.callback(
+        Output(Shell.MATCHES, "data"),
+        Input(Shell.QUERY, "data"),
+        prevent_initial_call=True,
+    )
+    def find(query: dict[str, Any] | None) -> Any:
+        state = _state(query)
+        text = str((query or {}).get("search") or "")
+        if not text or not store.opened:
+            return None
+        state = complete(state, store)
+        page = pages().get(state.page)
+        if page is None or not page.needs_graph:
+            return None
+        try:
+            found = store.picture(state.recording, state.graph, state.body).index.find(text)
+        except GraphLensError:
+            return None
+        return {"search": text, "indices": found.tolist(), "text": count_text(len(found))}
+
+
+def _state(data: dict[str, Any] | None) -> ViewState:
+    data = data or {}
+    node = data.get("node")
+    return ViewState(
+        page=str(data.get("page") or ""),
+        recording=str(data.get("recording") or ""),
+        graph=str(data.get("graph") or ""),
+        body=str(data.get("body") or ""),
+        node=node if isinstance(node, int) and not isinstance(node, bool) else None,
+    )

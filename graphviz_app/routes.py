@@ -1,0 +1,36 @@
+"""Plain HTTP routes beside Dash: the scene of a graph, and downloads."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from flask import Flask, Response, request
+
+from capture.errors import GraphLensError, LookupFailed
+
+from .compression import SCENE_TYPE
+from .store import Store
+
+
+def scene_url(recording: str, graph: str, body: str, prefix: str = "/") -> str:
+    """Return the address of a graph's scene."""
+    query = {"graph": graph} | ({"body": body} if body else {})
+    return f"{prefix}scene/{quote(recording)}?{urlencode(query)}"
+
+
+def register(server: Flask, store: Store, prefix: str) -> None:
+    """Add the routes to a Flask server."""
+
+    @server.get(f"{prefix}scene/<recording>")
+    def scene(recording: str) -> Response:
+        try:
+            picture = store.picture(
+                recording, request.args.get("graph", ""), request.args.get("body", "")
+            )
+        except LookupFailed as error:
+            return Response(f"{error}\n", 404, mimetype="text/plain")
+        except GraphLensError as error:
+            return Response(f"{error}\n", 422, mimetype="text/plain")
+        response = Response(picture.scene, mimetype=SCENE_TYPE)
+        response.headers["Cache-Control"] = "no-store"
+        return response

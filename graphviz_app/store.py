@@ -1,0 +1,168 @@
+"""Opened recordings by id, and what is computed from them, each thing when it is first asked for.
+
+Opening reads what a recording says about itself; a graph is read when someone looks at it, and
+its picture is computed when it is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capture.errors import LookupFailed
+from capture.model import Graph, GraphInfo, Recording
+
+from .memo import Memo
+
+if TYPE_CHECKING:
+    from .picture import Picture
+
+LIMIT_BYTES = 512 * 1024**2
+NODE_BYTES = 700
+"""What one node of an opened graph holds in memory, measured on kernels with arguments."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A recording that was opened under an id."""
+
+    id: str
+    title: str
+    recording: Recording
+    path: Path | None = None
+
+
+def short_id(name: str, taken: Iterable[str] = ()) -> str:
+    """Return a readable id for a file name, the same one whenever the file is opened.
+
+    Examples
+    --------
+    >>> short_id("Train step (2).cgl"), short_id("a.cgl", taken={"a"})
+    ('train-step-2', 'a-2')
+    """
+    stem = name[: -len(".cgl")] if name.endswith(".cgl") else name
+    base = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40].strip("-") or "recording"
+    used, found, number = set(taken), base, 1
+    while found in used:
+        number += 1
+        found = f"{base}-{number}"
+    return found
+
+
+class Store:
+    """Recordings and what was computed from them; safe to use from several threads.
+
+    Parameters
+    ----------
+    recordings : sequence of (name, Recording) or (name, Recording, Path)
+        The name becomes the id.
+    limit_bytes : int
+        Bound on graphs and pictures kept in memory.
+    """
+
+    def __init__(
+        self,
+        recordings: Sequence[tuple[str, Recording] | tuple[str, Recording, Path]],
+        limit_bytes: int = LIMIT_BYTES,
+    ) -> None:
+        self._opened: dict[str, Opened] = {}
+        for name, recording, *path in recordings:
+            id_ = short_id(name, self._opened)
+            title = recording.metadata.title or name
+            self._opened[id_] = Opened(id_, title, recording, path[0] if path else None)
+        self._reading = threading.Lock()
+        self._memo = Memo(limit_bytes)
+
+    @classmethod
+    def open(cls, files: Sequence[Path]) -> Store:
+        """Open files; no graph is read yet.
+
+        Raises
+        ------
+        FormatError
+            A file is not what it claims to be.
+        """
+        from capture import read
+
+        return cls([(file.resolve().name, read(file), file) for file in files])
+
+    @property
+    def opened(self) -> Mapping[str, Opened]:
+        """Everything that is open, by id, in the order it was given."""
+        return self._opened
+
+    def get(self, recording: str = "") -> Opened:
+        """Return an opened recording; ``""`` is the first.
+
+        Raises
+        ------
+        LookupFailed
+            None has that id.
+        """
+        if not recording and self._opened:
+            return next(iter(self._opened.values()))
+        try:
+            return self._opened[recording]
+        except KeyError:
+            known = ", ".join(self._opened) or "none"
+            raise LookupFailed(
+                f"no recording {recording!r} is open here: open are {known}"
+            ) from None
+
+    def info(self, recording: str, key: str) -> GraphInfo:
+        """Return what is known about a graph or failed capture without reading it."""
+        return self.get(recording).recording.info(key)
+
+    def graph(self, recording: str, key: str, body: str = "") -> Graph:
+        """Return a graph, or one body below it, reading it when needed.
+
+        Raises
+        ------
+        LookupFailed
+            There is no such recording, graph or body, or its nodes were not read.
+        FormatError
+            The stored graph is damaged.
+        """
+        opened = self.get(recording)
+        opened.recording.info(key)
+
+        def read() -> Graph:
+            # Readers share one file handle, and Recording keeps what it has loaded.
+            with self._reading:
+                graph = opened.recording.graph(key)
+                opened.recording.forget(key)
+                return graph
+
+        def size(graph: Graph) -> int:
+            return NODE_BYTES * sum(len(part) for _, part in graph.walk())
+
+        return self._memo.get(("graph", opened.id, key), read, size).at(body)
+
+    def picture(self, recording: str, key: str, body: str = "") -> Picture:
+        """Return names, layout, colours and scene of a graph or body."""
+        from .picture import Picture
+
+        id_ = self.get(recording).id
+        graph = self.graph(id_, key, body)
+        return self._memo.get(
+            ("picture", id_, key, body),
+            lambda: Picture(graph, body),
+            lambda picture: picture.size_bytes,
+        )
+
+    def twins(self, recording: str) -> Mapping[str, int]:
+        """Return how many graphs of a recording share each topology, by digest."""
+        opened = self.get(recording)
+
+        def count() -> dict[str, int]:
+            counts: dict[str, int] = {}
+            for info in opened.recording.graphs.values():
+                if info.topology:
+                    counts[info.topology] = counts.get(info.topology, 0) + 1
+            return counts
+
+        return self._memo.get(("twins", opened.id), count, lambda counts: 100 * len(counts))
