@@ -144,7 +144,7 @@ class KernelCalls:
         buffer, refused = self.entry.each("cuGraphKernelNodeGetParams", nodes, _LAUNCH.size)
         count = len(nodes) * _LAUNCH.size
         values: list[Launch | None] = list(
-            map(Launch._make, _LAUNCH.iter_unpack(memoryview(buffer)[:count]))
+            map(Launch._make, _LAUNCH.iter_unpack(buffer.raw[:count]))
         )
         for index in refused:
             values[index] = None

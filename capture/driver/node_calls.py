@@ -67,8 +67,8 @@ class NodeCalls:
     def node_types(self, nodes: Sequence[int]) -> Answers[int]:
         """See :meth:`capture.driver.protocol.Driver.node_types`."""
         buffer, refused = self.entry.each("cuGraphNodeGetType", nodes, _TYPE.size)
-        view = memoryview(buffer)[: len(nodes) * _TYPE.size].cast("B").cast("i")
-        values: list[int | None] = list(view)
+        raw = buffer.raw[: len(nodes) * _TYPE.size]
+        values: list[int | None] = [number for (number,) in _TYPE.iter_unpack(raw)]
         for index in refused:
             values[index] = None
         return Answers(values, refused)

@@ -1,0 +1,172 @@
+"""The real driver's calls over C functions that lay memory out as cuda.h says.
+
+The C functions are Python callbacks that answer from the fake driver, so buffers, structure
+layouts and pointers are exercised without a GPU, under the same contract.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from capture.driver import graph_calls
+from capture.driver.entry_points import EntryPoints
+from capture.driver.graph_calls import GraphCalls
+from capture.driver.kernels import KernelCalls
+from capture.driver.node_calls import NodeCalls
+from capture.errors import NotSupportedError
+from capture.extract import extract
+from capture.model import Graph
+from capture.nodes.kernel import KernelPayload
+from tests.driver.contract import DriverContract
+from tests.driver.test_contract import FakeWorld
+from tests.helpers.c_functions import CFunctions
+from tests.helpers.declared import TOPOLOGIES, Declared, graph, kernel
+from tests.helpers.fake_driver import FakeDriver
+
+
+class CDriver(KernelCalls, NodeCalls, GraphCalls):
+    def __init__(self, functions: CFunctions) -> None:
+        self.entry = EntryPoints(functions.find)
+
+
+class CWorld(FakeWorld):
+    def __init__(self, *, node_params: bool = False, joined: bool = True) -> None:
+        self.fake = FakeDriver(node_params=node_params)
+        self.functions = CFunctions(self.fake, joined=joined)
+        self.driver = CDriver(self.functions)  # type: ignore[assignment]
+
+    def build(self, graph: Graph) -> int:
+        return self.fake.build(graph)
+
+
+@pytest.fixture(params=[False, True], ids=["bodies_from_dot", "bodies_from_params"])
+def world(request: pytest.FixtureRequest) -> CWorld:
+    return CWorld(node_params=request.param, joined=not request.param)
+
+
+class TestCCalls(DriverContract):
+    pass
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_both_ways_of_reading_edges_agree(topology: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = CWorld()
+    count, edges = TOPOLOGIES[topology]
+    built = graph([Declared("empty")] * count, edges)
+    handle = world.build(built)
+    nodes = world.driver.nodes(handle)
+    listed = world.driver.edges(handle, nodes)
+    monkeypatch.setattr(graph_calls, "EDGE_LIST_LIMIT", 0)
+    asked = world.driver.edges(handle, nodes)
+    assert (listed.how, asked.how) == ("cuGraphGetEdges", "cuGraphNodeGetDependencies")
+    assert listed[:5] == asked[:5] == (built.topology.source, built.topology.target, [], [], [])
+
+
+def test_edges_keep_ports_and_type() -> None:
+    world = CWorld()
+    built = graph([kernel(world) for _ in range(3)], [(0, 1, 1, 0, 1), (0, 2)])  # type: ignore[list-item]
+    found = extract(world.driver, world.build(built)).graph
+    assert found.topology == built.topology
+    assert found.topology.from_port == [1, 0]
+
+
+def test_more_edges_than_the_first_buffer_holds() -> None:
+    world = CWorld()
+    edges = [(i, j) for j in range(60) for i in range(j)]
+    built = graph([Declared("empty")] * 60, edges)
+    found = extract(world.driver, world.build(built)).graph
+    assert found.topology == built.topology
+
+
+def test_launch_attributes_that_differ_from_their_default() -> None:
+    world = CWorld()
+    window = {
+        "base_address": 64,
+        "size_bytes": 128,
+        "hit_ratio": 0.5,
+        "hit_property": 2,
+        "miss_property": 1,
+    }
+    odd = kernel(
+        world,
+        cluster=(2, 1, 1),
+        cooperative=True,
+        priority=-5,
+        attributes={"access_policy_window": window, "attribute_19": [3] + [0] * 15},
+    )
+    built = graph([kernel(world), odd, kernel(world)], [])
+    found = extract(world.driver, world.build(built))
+    assert found.graph.payloads == built.payloads
+    assert "mem_sync_domain_map" in found.evidence["attributes"].how
+    before = world.functions.asked.count("cuGraphKernelNodeGetAttribute")
+    extract(world.driver, world.build(built))
+    asked = world.functions.asked.count("cuGraphKernelNodeGetAttribute") - before
+    assert asked == 3 * 6  # only the six that this driver answers for
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_arguments_with_gaps(joined: bool) -> None:
+    world = CWorld(joined=joined)
+    layout = [(0, 4), (8, 8), (16, 1)]
+    data = b"\1\1\1\1" + bytes(4) + b"\2" * 8 + b"\3"
+    other = Declared(
+        "kernel",
+        KernelPayload(
+            kernel=type(world.kernel)(
+                name="gaps",
+                registers=1,
+                static_shared_bytes=0,
+                local_bytes=0,
+                constant_bytes=0,
+                max_threads_per_block=1,
+                ptx_version=1,
+                binary_version=1,
+                parameters=layout,
+            ),
+            grid=(1, 1, 1),
+            block=(1, 1, 1),
+            dynamic_shared_bytes=0,
+            cooperative=False,
+            priority=0,
+            max_blocks_per_multiprocessor=world.occupancy(1),
+            arguments=data,
+            function_handle=77,
+        ),
+    )
+    built = graph([other, kernel(world)], [])
+    assert extract(world.driver, world.build(built)).graph.payloads == built.payloads
+
+
+def test_packed_arguments() -> None:
+    world = CWorld()
+    data = bytes(range(200)) * 8
+    built = graph([kernel(world, arguments=data, arguments_packed=True)], [])
+    assert extract(world.driver, world.build(built)).graph.payloads == built.payloads
+
+
+def test_a_node_that_is_gone_keeps_its_place() -> None:
+    world = CWorld()
+    built = graph([kernel(world) for _ in range(4)], [(0, 1), (1, 2), (2, 3)])
+    handle = world.build(built)
+    gone = world.driver.nodes(handle)[2]
+    world.fake.destroyed.add(gone)
+    found = extract(world.driver, handle)
+    assert found.graph.topology.types == ["kernel", "kernel", "type_unread", "kernel"]
+    assert found.graph.payloads[2] is None
+    assert found.graph.payloads[3] == built.payloads[3]
+    assert any("node 2" in warning for warning in found.warnings)
+
+
+def test_a_function_the_driver_lacks_is_named() -> None:
+    driver = CDriver(CFunctions(FakeDriver()))
+    with pytest.raises(NotSupportedError, match=r"cuGraphNodeGetParams.*CUDA 13\.2"):
+        driver.conditionals([1])
+
+
+def test_capture_info() -> None:
+    world = CWorld()
+    handle = world.build(graph([kernel(world), kernel(world)], [(0, 1)]))
+    world.fake.begin_capture(0x5, handle)
+    info = world.driver.capture_info(0x5)
+    assert info.graph == handle
+    assert info.last_nodes == world.driver.nodes(handle)[-1:]
