@@ -173,7 +173,9 @@ def _inflate(stream: BinaryIO, member: zipfile.ZipInfo, where: str) -> bytes:
                 data = inflater.unconsumed_tail
             got += len(part)
             if got > member.file_size:
-                raise TooLargeError(f"{where} unpacks to more than the {member.file_size} it claims")
+                raise TooLargeError(
+                    f"{where} unpacks to more than the {member.file_size} bytes that it claims"
+                )
             parts.append(part)
             if inflater is not None and inflater.eof:
                 left, data = 0, b""

@@ -45,7 +45,17 @@ TIMELINE = "timeline.json"
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _KNOWN_FIELDS = frozenset(
-    ["format", "version", "written_by", "metadata", "graphs", "failed", "executables", "processes", "documents"]
+    [
+        "format",
+        "version",
+        "written_by",
+        "metadata",
+        "graphs",
+        "failed",
+        "executables",
+        "processes",
+        "documents",
+    ]
 )
 
 
@@ -164,7 +174,9 @@ def read(path: Path) -> Recording:
         load(Metadata, documents.field(manifest, "metadata", dict, where), f"{where}.metadata"),
         infos["graphs"],
         infos["failed"],
-        executables=[load(Executable, item, f"{where} executables") for item in lists["executables"]],
+        executables=[
+            load(Executable, item, f"{where} executables") for item in lists["executables"]
+        ],
         processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
         load=loader.graph,
         timeline=loader.timeline,

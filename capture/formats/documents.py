@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,16 +38,17 @@ def decode(data: bytes, where: str) -> Any:
         raise FormatError(f"{where} is not valid JSON: {error}") from error
 
 
-def encode(document: Any) -> bytes:
-    """Encode a document, with equal bytes for equal content.
+def encode(document: Any, sort: bool = True) -> bytes:
+    """Encode a document; sorted, with equal bytes for equal content.
 
     Text that UTF-8 cannot hold (a file name of undecodable bytes, as Python represents it) is
     written with escapes rather than refused.
     """
+    order: Literal["sorted"] | None = "sorted" if sort else None
     try:
-        return msgspec.json.encode(document, order="sorted")
+        return msgspec.json.encode(document, order=order)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_printable(msgspec.to_builtins(document)), order="sorted")
+        return msgspec.json.encode(_printable(msgspec.to_builtins(document)), order=order)
 
 
 def _printable(value: Any) -> Any:

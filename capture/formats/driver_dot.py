@@ -7,6 +7,7 @@ their number. A file that was cut off is read as far as it goes, with a warning.
 
 from __future__ import annotations
 
+import gc
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,15 +27,18 @@ from ..model import (
 )
 from .base import Format
 from .dot_syntax import End, statements
-from .driver_labels import Label, split_label
-from .driver_payloads import Kernels, number, payload, type_name
+from .driver_labels import Label
+from .driver_payloads import Decoder, number
 from .summary import summarise
 
 MAX_FILE_BYTES = 1 << 30
 
 _NODE = re.compile(r"(.+)_node_(\d{1,18})\Z", re.DOTALL)
 _GRAPH = re.compile(r"graph_\w+\Z")
-_BEGIN = re.compile(rb"\s*(?://[^\n]*\n\s*|#[^\n]*\n\s*|/\*.*?\*/\s*)*(?:strict\s+)?(?:di)?graph\b", re.S)
+_BEGIN = re.compile(
+    rb"(?:\s++|//[^\n]*+\n|#[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/)*+(?:strict\s++)?(?:di)?graph\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -73,6 +77,9 @@ def read(path: Path) -> Recording:
         raise TooLargeError(f"{path} has {size} bytes; DOT files up to {MAX_FILE_BYTES} are read")
     text = path.read_bytes().decode("utf-8", "replace")
     end = End()
+    # Millions of small objects and no cycles: collections would only cost time.
+    collecting = gc.isenabled()
+    gc.disable()
     try:
         clusters, ignored = _clusters(text, end)
         if not clusters:
@@ -83,6 +90,9 @@ def read(path: Path) -> Recording:
         return _recording(path, clusters, ignored, end)
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _clusters(text: str, end: End) -> tuple[dict[tuple[int, str], _Cluster], int]:
@@ -129,7 +139,7 @@ class _Seen:
     """What the dump turned out to hold, for the evidence."""
 
     def __init__(self) -> None:
-        self.kernels = Kernels()
+        self.decoder = Decoder()
         self.launches = self.attributes = False
         self.edges = self.head_ports = self.tail_ports = False
         self.warnings: list[str] = []
@@ -173,12 +183,10 @@ def _graph(cluster: _Cluster, seen: _Seen) -> Graph:
     positions: dict[int, int] = {}
     for place in sorted(cluster.labels):
         text, shape, cut = cluster.labels[place]
-        label = split_label(text, cut)
-        type_ = type_name(label, shape)
+        type_, value, extra, label = seen.decoder.node(text, shape, cut)
         if not type_ and cut:
             continue
         position = positions[place] = len(types)
-        value, extra = payload(type_ or "unknown", label, seen.kernels)
         types.append(type_ or "unknown")
         payloads.append(value)
         if extra:
@@ -293,9 +301,7 @@ def _evidence(seen: _Seen) -> dict[str, Evidence]:
     )
     ports = seen.head_ports or seen.tail_ports
     printed = " and ".join(
-        text
-        for text, there in (("tail", seen.tail_ports), ("head", seen.head_ports))
-        if there
+        text for text, there in (("tail", seen.tail_ports), ("head", seen.head_ports)) if there
     )
     return {
         EvidenceKind.PARAMETERS: Evidence(present=False, reason=f"{launch}; {again}"),

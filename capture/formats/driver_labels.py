@@ -1,9 +1,9 @@
-"""What the driver prints about a node in its DOT: labels to payloads.
+r"""What the driver prints about a node in its DOT: labels to payloads.
 
 Two shapes of label exist. Records, with fields in braces (verbose dumps)::
 
     {KERNEL
-    | {ID | 0 (topoId: 2) | _Z5stepAv\\<\\<\\<4,64,0\\>\\>\\>}
+    | {ID | 0 (topoId: 2) | _Z5stepAv\<\<\<4,64,0\>\>\>}
     | {priority | 0}
     }
 
@@ -146,15 +146,15 @@ def _split_lines(lines: list[str]) -> Label:
 def _short_record(text: str) -> tuple[Any, ...]:
     stack: list[list[Any]] = [[]]
     filled = False
-    for token in _TOKEN.findall(text):
-        if token == "{":
+    for part in _TOKEN.findall(text):
+        if part == "{":
             stack.append([])
             filled = False
-        elif token == "|":
+        elif part == "|":
             if not filled and len(stack) > 1:
                 stack[-1].append("")
             filled = False
-        elif token == "}":
+        elif part == "}":
             if not filled and len(stack) > 1:
                 stack[-1].append("")
             if len(stack) > 1:
@@ -162,11 +162,10 @@ def _short_record(text: str) -> tuple[Any, ...]:
                 stack[-1].append(done)
             filled = True
         else:
-            value = _ESCAPE.sub(r"\1", token).strip()
-            if value or not filled:
-                if value:
-                    stack[-1].append(value)
-                    filled = True
+            value = (_ESCAPE.sub(r"\1", part) if "\\" in part else part).strip()
+            if value:
+                stack[-1].append(value)
+                filled = True
     while len(stack) > 1:
         done = tuple(stack.pop())
         stack[-1].append(done)
@@ -174,11 +173,11 @@ def _short_record(text: str) -> tuple[Any, ...]:
 
 
 def record(text: str) -> tuple[Any, ...]:
-    """Parse part of a record label into nested tuples of text; unbalanced braces are closed.
+    r"""Parse part of a record label into nested tuples of text; unbalanced braces are closed.
 
     Examples
     --------
-    >>> record("{{ID | a\\\\>} | {6}}")
+    >>> record("{{ID | a\\>} | {6}}")
     ((('ID', 'a>'), ('6',)),)
     """
     if len(text) > 2000:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model import Extra, Kernel
 from ..nodes import node_types
@@ -20,9 +21,15 @@ from ..nodes.memcpy import MemcpyEnd, MemcpyPayload
 from ..nodes.memcpy import kind as copy_kind
 from ..nodes.memset import MemsetPayload
 from ..nodes.wait_event import EventPayload
-from .driver_labels import Fields, Label
+from .driver_labels import Fields, Label, split_label
 
 _LAUNCH = re.compile(r"(\{[\d,]+\}|\d+),(\{[\d,]+\}|\d+),(\d+)\Z")
+_KERNEL_LABEL = re.compile(
+    r"\{KERNEL\n\| \{ID \| \d++(?: \(topoId: \d++\))?+ \| ((?:[^\\{}|\s]++|\\[<>{}])++)\}\n"
+    r"(?:\| \{\{node handle \| func handle\} \| \{0x[0-9A-F]++ \| (0x[0-9A-F]++)\}\}\n)?+"
+    r"((?!.*handle).*+)",
+    re.DOTALL,
+)
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,19})\Z")
 # Left out on purpose: they die with the process, or follow from the edges.
 _PASSED_OVER = frozenset(("ID", "node handle", "count"))
@@ -37,13 +44,54 @@ _DEFAULT_WINDOW = {
 Decoded = tuple[Any, frozenset[str]]
 
 
-class Kernels:
-    """Kernels by name, each made once."""
+class DecodedNode(NamedTuple):
+    """One node of a dump; ``label`` is taken apart, ``type`` empty when nothing shows it."""
+
+    type: str
+    payload: Any
+    extra: Extra
+    label: Label
+
+
+class Decoder:
+    """Turns labels into nodes; kernels of one name are one object."""
 
     def __init__(self) -> None:
         self._kernels: dict[str, Kernel] = {}
+        self._quick: dict[tuple[str | Any, ...], DecodedNode] = {}
 
-    def get(self, name: str) -> Kernel:
+    def node(self, text: str, shape: str, cut: bool) -> DecodedNode:
+        """Decode one label.
+
+        Parameters
+        ----------
+        text : str
+            As it stands between the quotes.
+        shape : str
+            The DOT attribute; only kernels are octagons.
+        cut : bool
+            The text ends too early.
+        """
+        # Launches of one kernel differ in little but the node's number and address.
+        match = None if cut else _KERNEL_LABEL.match(text)
+        if match is None:
+            return self._slow(text, shape, cut)
+        key = match.groups()
+        node = self._quick.get(key)
+        if node is None:
+            node = self._slow(text, shape, cut)
+            if len(self._quick) < 10_000:
+                self._quick[key] = node
+            return node
+        return node._replace(payload=copy(node.payload), extra=dict(node.extra))
+
+    def _slow(self, text: str, shape: str, cut: bool) -> DecodedNode:
+        label = split_label(text, cut)
+        type_ = type_name(label, shape)
+        value, extra = payload(type_ or "unknown", label, self)
+        return DecodedNode(type_, value, extra, label)
+
+    def kernel(self, name: str) -> Kernel:
         """Return the kernel of a name."""
         kernel = self._kernels.get(name)
         if kernel is None:
@@ -82,25 +130,29 @@ def type_name(label: Label, shape: str) -> str:
     return ""
 
 
-def payload(type_: str, label: Label, kernels: Kernels) -> tuple[Any, Extra]:
+def payload(type_: str, label: Label, decoder: Decoder) -> tuple[Any, Extra]:
     """Return a node's payload, as far as it is printed, and the fields that it has no place for.
 
     A type without a decoder here gets its fields as they are printed.
     """
     fields = label.fields
     if type_ == "kernel":
-        value, used = _kernel(label, kernels)
+        value, used = _kernel(label, decoder)
     elif type_ == "conditional":
         value, used = _conditional(label)
     else:
-        decoder = _DECODERS.get(type_)
-        if decoder is None:
+        fields_of = _DECODERS.get(type_)
+        if fields_of is None:
             known = {k: v for k, v in fields.items() if k not in _PASSED_OVER}
-            return (None, {"dot": known} if known else {}) if type_ in node_types() else (
-                known,
-                {},
+            return (
+                (None, {"dot": known} if known else {})
+                if type_ in node_types()
+                else (
+                    known,
+                    {},
+                )
             )
-        value, used = decoder(fields)
+        value, used = fields_of(fields)
     extra: Extra = {}
     if label.counted is not None:
         what, size_bytes = label.counted
@@ -129,13 +181,13 @@ def _dim3(text: str) -> Dim3:
     return x, y, z
 
 
-def _kernel(label: Label, kernels: Kernels) -> Decoded:
+def _kernel(label: Label, decoder: Decoder) -> Decoded:
     fields = label.fields
     name, _, rest = label.name.rpartition("<<<")
     launch = _launch(rest.removesuffix(">>>")) if name else None
     if launch is None:
         name = label.name
-    value = KernelPayload(kernel=kernels.get(name) if name else None)
+    value = KernelPayload(kernel=decoder.kernel(name) if name else None)
     if launch is not None:
         value.grid, value.block, value.dynamic_shared_bytes = launch
     value.function_handle = number(fields.get("func handle"))
