@@ -1,0 +1,35 @@
+"""Recording: observe the CUDA graphs that a process captures, and assemble what was observed.
+
+::
+
+    site/sitecustomize.py   put on PYTHONPATH: starts the recorder in a child process
+    bootstrap               waits for torch.cuda.graphs and loads this package privately
+    torch_hooks             methods of torch.cuda.graphs.CUDAGraph, patched
+    session                 what one process observes; sinks are where it goes
+    journal, sink           a process's own append-only file
+    assemble                a folder of journals becomes a Recording, always by this function
+    launch                  the parent: runs the child and passes signals and exit codes on
+    runner                  the child's main file for MODULE:FUNCTION and for ``workload()``
+    api                     record(), capture(), from_graph()
+
+Only ``torch_*.py`` imports torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["capture", "from_graph", "record"]
+
+if TYPE_CHECKING:
+    from .api import capture, from_graph, record
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import api
+
+    value = getattr(api, name)
+    globals()[name] = value
+    return value

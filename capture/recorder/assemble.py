@@ -1,0 +1,211 @@
+"""A folder of journals becomes a recording: on normal exit, after a crash and in recovery alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ..codec import decode_graph
+from ..errors import FormatError, LookupFailed
+from ..formats.summary import summarise
+from ..model import (
+    Event,
+    Evidence,
+    EvidenceKind,
+    Executable,
+    Graph,
+    GraphInfo,
+    Metadata,
+    Process,
+    Recording,
+)
+from .folder import journals, read_exit, read_manifest
+from .history import JournalHistory, read_history
+
+ABSENT = {
+    EvidenceKind.TIMINGS: "node timings were not recorded: this version does not take them yet",
+    EvidenceKind.ORIGINS: "source lines of nodes were not recorded: this version does not take "
+    "them yet",
+    EvidenceKind.MEMORY: "memory was not recorded: this version does not take it yet",
+    EvidenceKind.BENCHMARKS: "nothing was benchmarked: benchmarks run only on request, and this "
+    "version has none yet",
+}
+"""Evidence that no recording of this version has, and why."""
+
+
+class _Source:
+    """Where a graph's document is, for when somebody looks at it."""
+
+    __slots__ = ("history", "offset", "open")
+
+    def __init__(self, open_: Callable[[], BinaryIO], offset: int, history: JournalHistory) -> None:
+        self.open = open_
+        self.offset = offset
+        self.history = history
+
+    def graph(self, key: str) -> Graph:
+        with self.open() as stream:
+            stream.seek(self.offset)
+            line = stream.readline()
+        document = msgspec.json.decode(line)["document"]
+        return decode_graph(document, self.history.topologies, self.history.kernels, key)
+
+
+def assemble(folder: Path) -> Recording:
+    """Make the recording of a folder, complete or not.
+
+    Graphs stay in the folder's journals until they are looked at.
+
+    Parameters
+    ----------
+    folder : Path
+        With a manifest and one journal per process.
+
+    Raises
+    ------
+    FormatError
+        The folder is none of a recording.
+    """
+    manifest = read_manifest(folder)
+    ended = read_exit(folder)
+    metadata = Metadata(
+        command=[str(word) for word in manifest.get("command", [])],
+        started_unix_ns=_integer(manifest.get("started_unix_ns")),
+        product_version=str(manifest.get("written_by", "")),
+        source="recorded",
+        exit_code=_integer(ended.get("exit_code")),
+    )
+    metadata.title = title_of(metadata.command)
+    start, end = metadata.started_unix_ns, _integer(ended.get("ended_unix_ns"))
+    if start is not None and end is not None:
+        metadata.duration_ns = max(0, end - start)
+    if not ended:
+        metadata.complete = False
+        metadata.warnings.append("recovered: nobody saw how the workload ended")
+    sources = [(path.name, _opener(path)) for path in journals(folder)]
+    return assemble_journals(metadata, sources)
+
+
+def title_of(command: list[str]) -> str:
+    """Return a short title for a command: its script, module or function."""
+    return Path(command[0]).name if command else ""
+
+
+def assemble_journals(
+    metadata: Metadata, sources: list[tuple[str, Callable[[], BinaryIO]]]
+) -> Recording:
+    """Make a recording of journals, each a name and a function that opens it."""
+    histories: list[tuple[JournalHistory, Callable[[], BinaryIO]]] = []
+    start = metadata.started_unix_ns or 0
+    for name, opener in sources:
+        with opener() as stream:
+            history = read_history(stream, name, start)
+        metadata.warnings.extend(history.warnings)
+        if history.process is not None:
+            histories.append((history, opener))
+    # Processes that only imported torch (compile workers, data loaders) are not worth a line.
+    telling = [item for item in histories if item[0].tells_something] or histories[:1]
+    telling.sort(key=lambda item: item[0].started_ns)
+    recording = _merge(metadata, telling)
+    if any(history.process and history.process.ended == "lost" for history, _ in telling):
+        metadata.complete = False
+    return recording
+
+
+def _merge(
+    metadata: Metadata, histories: list[tuple[JournalHistory, Callable[[], BinaryIO]]]
+) -> Recording:
+    graphs: list[GraphInfo] = []
+    failed: list[GraphInfo] = []
+    places: dict[str, _Source] = {}
+    summaries: dict[Any, Any] = {}
+    events: list[Event] = []
+    executables: list[Executable] = []
+    processes: list[Process] = []
+    taken: set[str] = set()
+    for number, (history, opener) in enumerate(histories):
+        assert history.process is not None
+        processes.append(history.process)
+        keys: dict[int, str] = {}
+        for entry in history.graphs:
+            info = entry.info
+            info.process = number
+            info.key = keys[entry.serial] = _unique(info.key, taken)
+            if entry.has_nodes:
+                source = places[info.key] = _Source(opener, entry.offset, history)
+                try:
+                    _summarise(info, source, entry.shape, summaries)
+                except (FormatError, KeyError, TypeError, msgspec.MsgspecError) as error:
+                    metadata.warnings.append(f"graph {info.key} is damaged: {error}")
+                    del places[info.key], keys[entry.serial]
+                    continue
+            for kind, reason in ABSENT.items():
+                info.evidence.setdefault(kind.value, Evidence(present=False, reason=reason))
+            (failed if entry.failed else graphs).append(info)
+        executables.extend(history.executables_of(keys, number))
+        events.extend(history.events_of(keys, number))
+    graphs.sort(key=lambda info: info.started_ns or 0)
+    failed.sort(key=lambda info: info.started_ns or 0)
+    events.sort(key=lambda event: event.start_ns)
+
+    def load(key: str) -> Graph:
+        source = places.get(key)
+        if source is None:
+            info = next((info for info in failed if info.key == key), None)
+            reason = info.failure.reason if info is not None and info.failure else ""
+            raise LookupFailed(f"the nodes of {key!r} could not be read: {reason or 'unknown why'}")
+        return source.graph(key)
+
+    return Recording(
+        metadata,
+        graphs,
+        failed,
+        executables=executables,
+        processes=processes,
+        load=load,
+        timeline=events,
+    )
+
+
+_COUNTS = (
+    "node_count",
+    "edge_count",
+    "body_count",
+    "type_counts",
+    "width",
+    "depth",
+    "topology",
+)
+
+
+def _summarise(
+    info: GraphInfo, source: _Source, shape: Any, summaries: dict[Any, GraphInfo]
+) -> None:
+    """Count nodes, levels and types; graphs of equal shape are counted once."""
+    known = summaries.get(shape)
+    if known is None:
+        summarise(info, source.graph(info.key))
+        summaries[shape] = info
+        return
+    for name in _COUNTS:
+        setattr(info, name, getattr(known, name))
+
+
+def _unique(key: str, taken: set[str]) -> str:
+    candidate, number = key, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{key}@{number}"
+    taken.add(candidate)
+    return candidate
+
+
+def _opener(path: Path) -> Callable[[], BinaryIO]:
+    return lambda: path.open("rb")
+
+
+def _integer(value: Any) -> int | None:
+    return value if type(value) is int else None

@@ -1,0 +1,221 @@
+"""One process's journal, read back: what it captured, instantiated, replayed and complained of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from ..codec import load, load_topology
+from ..errors import FormatError
+from ..model import Event, Executable, Gpu, GraphInfo, Kernel, Process, Topology
+
+
+class _Line(msgspec.Struct):
+    """A record of any kind; a graph's nodes stay undecoded."""
+
+    kind: str
+    serial: int = 0
+    number: int = 0
+    info: dict[str, Any] | None = None
+    document: msgspec.Raw = msgspec.Raw(b"null")
+    digest: str = ""
+    text: str = ""
+    event: str = ""
+    start_ns: int = 0
+    duration_ns: int | None = None
+    count: int = 1
+    thread: str = ""
+    detail: str = ""
+    at_ns: int | None = None
+    note: str = ""
+    replays: int = 0
+    ended: str = ""
+    unix_ns: int = 0
+    clock_ns: int = 0
+    pid: int = 0
+    parent: int = 0
+    argv: list[str] = []
+    cwd: str = ""
+    python: str = ""
+    executable: str = ""
+    versions: dict[str, str] = {}
+    gpus: list[Any] = []
+    costs_ns: dict[str, int] = {}
+    name: str = ""
+    value: Any = None
+
+
+class _Level(msgspec.Struct):
+    topology: str = ""
+    parent: int = -1
+    node: int = -1
+    index: int = -1
+
+
+class _Levels(msgspec.Struct):
+    levels: list[_Level]
+
+
+class GraphEntry(NamedTuple):
+    """A captured graph or a failed capture in a journal."""
+
+    serial: int
+    info: GraphInfo
+    failed: bool
+    has_nodes: bool
+    offset: int
+    shape: Any
+    """Equal for graphs of equal topology, bodies included."""
+
+
+class JournalHistory:
+    """What one process's journal says; times are on the recording's clock."""
+
+    def __init__(self) -> None:
+        self.process: Process | None = None
+        self.started_ns = 0
+        self.warnings: list[str] = []
+        self.topologies: dict[str, Topology] = {}
+        self.kernels: list[Kernel] = []
+        self.graphs: list[GraphEntry] = []
+        self._executables: dict[tuple[int, int], Executable] = {}
+        self._events: list[tuple[int, int, Event]] = []
+        self._offset_ns = 0
+        self._parent = 0
+
+    @property
+    def tells_something(self) -> bool:
+        """Whether the process captured or tried to."""
+        return bool(self.graphs)
+
+    def executables_of(self, keys: dict[int, str], process: int) -> Iterator[Executable]:
+        """Yield executables with the keys of their graphs."""
+        for (serial, number), item in self._executables.items():
+            if serial in keys:
+                item.graph = keys[serial]
+                item.id = f"{keys[serial]}/exec{number}"
+                yield item
+
+    def events_of(self, keys: dict[int, str], process: int) -> Iterator[Event]:
+        """Yield events with the keys of their graphs."""
+        for serial, number, event in self._events:
+            if serial in keys:
+                event.graph = keys[serial]
+                event.process = process
+                if number:
+                    event.executable = f"{keys[serial]}/exec{number}"
+                yield event
+
+    def time(self, clock_ns: int | None) -> int | None:
+        """Turn the process's clock into the recording's."""
+        return None if clock_ns is None else clock_ns + self._offset_ns
+
+    def take(self, line: _Line, offset: int, recording_start_ns: int) -> None:
+        """Add one record.
+
+        Raises
+        ------
+        FormatError
+            The record contradicts what came before.
+        """
+        kind = line.kind
+        if kind == "process":
+            self._offset_ns = line.unix_ns - line.clock_ns - recording_start_ns
+            self.started_ns = self.time(line.clock_ns) or 0
+            self.process = Process(
+                pid=line.pid,
+                argv=line.argv,
+                started_ns=self.started_ns,
+                ended="lost",
+                extra={"parent": line.parent, "cwd": line.cwd, "executable": line.executable},
+            )
+        elif kind == "warning":
+            self._warn(line.text)
+        elif self.process is None:
+            raise FormatError("a record comes before the process is described")
+        elif kind == "machine":
+            self.process.argv = line.argv or self.process.argv
+            self.process.versions = line.versions
+            self.process.gpus = [load(Gpu, gpu, "gpu") for gpu in line.gpus]
+        elif kind == "topology":
+            document = msgspec.json.decode(line.document)
+            self.topologies[line.digest] = load_topology(document, "topology")
+        elif kind == "kernel":
+            self.kernels.append(load(Kernel, msgspec.json.decode(line.document), "kernel"))
+        elif kind in ("graph", "failed"):
+            self._graph(line, offset)
+        elif kind == "executable":
+            self._executables[line.serial, line.number] = Executable(
+                id="",
+                graph="",
+                instantiated_ns=self.time(line.at_ns),
+                instantiate_duration_ns=line.duration_ns,
+                note=line.note,
+            )
+        elif kind in ("replays", "executable_end"):
+            item = self._executables.get((line.serial, line.number))
+            if item is not None:
+                item.replays = line.replays
+                item.ended = line.ended
+                item.ended_ns = self.time(line.at_ns)
+        elif kind == "event":
+            event = Event(
+                kind=line.event,
+                start_ns=self.time(line.start_ns) or 0,
+                duration_ns=line.duration_ns or 0,
+                count=line.count,
+                thread=line.thread,
+                detail=line.detail,
+            )
+            self._events.append((line.serial, line.number, event))
+        elif kind == "note":
+            for entry in self.graphs:
+                if entry.serial == line.serial:
+                    entry.info.extra[line.name] = line.value
+        elif kind == "end":
+            self.process.ended = "exit"
+            self.process.costs_ns = line.costs_ns
+        else:
+            self._warn(f"a record of kind {kind!r}, unknown to this version, was passed over")
+
+    def _warn(self, text: str) -> None:
+        if self.process is None:
+            self.warnings.append(text)
+        else:
+            self.process.warnings.append(text)
+
+    def _graph(self, line: _Line, offset: int) -> None:
+        info = load(GraphInfo, line.info, "info")
+        info.started_ns = self.time(info.started_ns)
+        has_nodes = bytes(line.document) != b"null"
+        shape: Any = None
+        if has_nodes:
+            levels = msgspec.json.decode(line.document, type=_Levels).levels
+            shape = tuple(
+                (level.topology, level.parent, level.node, level.index) for level in levels
+            )
+        self.graphs.append(
+            GraphEntry(line.serial, info, line.kind == "failed", has_nodes, offset, shape)
+        )
+
+
+def read_history(stream: BinaryIO, name: str, recording_start_ns: int) -> JournalHistory:
+    """Read a journal as far as it makes sense.
+
+    A last line that ends early is what a crash leaves: it is left out with a warning, as is any
+    other line that cannot be read.
+    """
+    history = JournalHistory()
+    decoder = msgspec.json.Decoder(_Line)
+    offset = 0
+    for number, line in enumerate(stream, start=1):
+        try:
+            if not line.endswith(b"\n"):
+                raise FormatError("it ends in the middle of a record")
+            history.take(decoder.decode(line), offset, recording_start_ns)
+        except (FormatError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            history.warnings.append(f"{name} line {number} was left out: {error}")
+        offset += len(line)
+    return history

@@ -1,0 +1,97 @@
+"""A capture between its begin and its end."""
+
+from __future__ import annotations
+
+from ..extract import Extraction
+from ..model import GraphInfo, Place
+from .places import Spot, short_name
+
+
+class OpenCapture:
+    """What is remembered from the begin of a capture until it ends.
+
+    Parameters
+    ----------
+    handle : int
+        The ``CUgraph`` under capture; it stays readable after the capture was invalidated.
+    stream_handle : int
+    device : int or None
+    mode : str
+        ``"global"``, ``"thread_local"`` or ``"relaxed"``.
+    pool : tuple of two int, or None
+    begin_ns : int
+        When the framework's begin of the capture returned.
+    spot : Spot
+    thread : str
+    error_id : int
+        Identity of the exception that was being handled when the capture began: it is not the
+        reason for what happens later.
+    """
+
+    def __init__(
+        self,
+        *,
+        handle: int,
+        stream_handle: int,
+        device: int | None,
+        mode: str,
+        pool: tuple[int, int] | None,
+        begin_ns: int,
+        spot: Spot,
+        thread: str,
+        error_id: int = 0,
+        no_handle: str = "",
+    ) -> None:
+        self.handle = handle
+        self.stream_handle = stream_handle
+        self.device = device
+        self.mode = mode
+        self.pool = pool
+        self.begin_ns = begin_ns
+        self.spot = spot
+        self.thread = thread
+        self.error_id = error_id
+        self.no_handle = no_handle
+        self.key = ""
+        self.how = "observed"
+        self.ordinal = 0
+        self.end_ns = begin_ns
+        self.read_ns = 0
+        self.extraction: Extraction | None = None
+        self.unread = ""
+        self.cause: tuple[str, str, Place | None] | None = None
+        """(class, message, place) of the exception that was leaving the capture at its end."""
+
+    @property
+    def name(self) -> str:
+        """Name of the graph for people."""
+        return short_name(self.spot.place, self.spot.label)
+
+    def info(self) -> GraphInfo:
+        """Return what is known about the graph; counts are added when the recording is made."""
+        spot = self.spot
+        info = GraphInfo(
+            key=self.key,
+            name=self.name,
+            label=spot.label,
+            ordinal=self.ordinal,
+            how=self.how,
+            place=spot.place,
+            thread=self.thread,
+            device=self.device,
+            stream=f"{self.stream_handle:#x}",
+            capture_mode=self.mode,
+            pool=self.pool,
+            started_ns=self.begin_ns,
+            capture_duration_ns=max(0, self.end_ns - self.begin_ns),
+            read_duration_ns=self.read_ns,
+        )
+        if len(spot.stack) > 1:
+            info.extra["stack"] = [list(frame) for frame in spot.stack]
+        if spot.label:
+            info.extra["label_from"] = "local variables of the capturing code: a guess"
+        if spot.framework:
+            info.extra["place_is_framework"] = True
+        if spot.internal:
+            info.extra["framework_internal"] = True
+        return info

@@ -1,0 +1,103 @@
+"""The one recorder of this process: started by the environment, or by ``record()``."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from .driver_source import open_driver
+from .journal import FileJournal
+from .session import Session
+from .sink import Sink
+from .torch_facts import describe
+from .torch_hooks import TorchHooks
+
+_session: Session | None = None
+_hooks: TorchHooks | None = None
+_environment_sink: Sink | None = None
+
+
+def session() -> Session:
+    """Return this process's session, made when first asked for."""
+    global _session
+    if _session is None:
+        _session = Session(open_driver, describe)
+        os.register_at_fork(after_in_child=_session.forked)
+        _follow_multiprocessing(_session)
+        atexit.register(_at_exit, _session)
+    return _session
+
+
+def hook(module: ModuleType) -> Session:
+    """Patch torch's graph class, once; return the session that hears of it."""
+    global _hooks
+    current = session()
+    if _hooks is None:
+        _hooks = TorchHooks(current, module)
+        _hooks.install()
+    return current
+
+
+def unhook() -> None:
+    """Put torch's methods back when nobody records any more."""
+    global _hooks
+    if _hooks is not None and _session is not None and not _session.active:
+        _hooks.remove()
+        _hooks = None
+
+
+def start(folder: str, module: ModuleType | None) -> Session:
+    """Record this process into a folder, until it ends.
+
+    Parameters
+    ----------
+    folder : str
+        Of the recording, made by the parent.
+    module : module or None
+        ``torch.cuda.graphs``; ``None`` while torch has not been imported.
+    """
+    global _environment_sink
+    current = session()
+    if _environment_sink is None:
+        _environment_sink = Sink(FileJournal(Path(folder)))
+        current.add(_environment_sink)
+    if module is not None:
+        hook(module)
+    return current
+
+
+def is_recorded() -> bool:
+    """Whether the environment switched recording on in this process."""
+    return _environment_sink is not None
+
+
+def _follow_multiprocessing(current: Session) -> None:
+    # Forked workers of multiprocessing leave by os._exit after running its finalizers only.
+    try:
+        from multiprocessing import util
+    except ImportError:
+        return
+
+    def in_worker(recorder: Session) -> None:
+        util.Finalize(None, recorder.finish, exitpriority=-1_000)
+
+    util.register_after_fork(current, in_worker)
+
+
+def _at_exit(current: Session) -> None:
+    sinks = list(current.sinks)
+    try:
+        current.finish()
+    except Exception as error:
+        current.complain("end of the process", error)
+    for sink in sinks:
+        journal = sink.journal
+        folder = getattr(journal, "folder", None)
+        if journal.broken and folder is not None and folder.is_dir():
+            sys.stderr.write(
+                f"cglens: the recording stopped early: {journal.broken}; "
+                f"what was recorded until then is kept\n"
+            )

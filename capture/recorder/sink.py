@@ -1,0 +1,114 @@
+"""One destination of what a process observes: a journal with the tables its graphs share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from ..codec import Tables, dump, encode_graph
+from ..model import Graph, GraphInfo
+from .journal import Journal
+
+
+class Sink:
+    """Writes records of one process to one journal.
+
+    Only graphs that this sink was given have a meaning in its journal; events of others
+    (captured before ``record()`` was entered) are counted and left out.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.foreign_replays = 0
+        self.kernels_written = 0
+        self.serials: set[int] = set()
+        self._tables = Tables()
+        self._topologies: set[str] = set()
+        self._described = False
+        self._opened = False
+
+    def open(self) -> None:
+        """Write who we are."""
+        self._opened = True
+        self.journal.write(
+            "process",
+            pid=os.getpid(),
+            parent=os.getppid(),
+            argv=list(getattr(sys, "argv", [])),
+            cwd=_cwd(),
+            unix_ns=time.time_ns(),
+            clock_ns=time.perf_counter_ns(),
+            python=sys.version.split()[0],
+            executable=sys.executable,
+        )
+
+    def _put(self, kind: str, **fields: Any) -> None:
+        if not self._opened:
+            self.open()
+        self.journal.write(kind, **fields)
+
+    def machine(self, versions: dict[str, str], gpus: list[Any], warnings: list[str]) -> None:
+        """Write what runs here, once."""
+        if self._described:
+            return
+        self._described = True
+        self._put(
+            "machine",
+            argv=list(getattr(sys, "argv", [])),
+            versions=versions,
+            gpus=[dump(gpu) for gpu in gpus],
+        )
+        for text in warnings:
+            self.warning(text)
+
+    def graph(self, serial: int, info: GraphInfo, graph: Graph | None, failed: bool) -> None:
+        """Write a captured graph or a failed capture, with what of its tables is new."""
+        document = None
+        if graph is not None:
+            document = encode_graph(graph, self._tables)
+            for digest, topology in self._tables.topologies.items():
+                if digest not in self._topologies:
+                    self._topologies.add(digest)
+                    self._put("topology", digest=digest, document=topology)
+            for kernel in self._tables.kernels[self.kernels_written :]:
+                self._put("kernel", document=kernel)
+            self.kernels_written = len(self._tables.kernels)
+        self.serials.add(serial)
+        self._put(
+            "failed" if failed else "graph",
+            serial=serial,
+            info=msgspec.to_builtins(info),
+            document=document,
+        )
+
+    def write(self, kind: str, serial: int, **fields: Any) -> None:
+        """Write a record about a graph that this sink knows."""
+        if serial in self.serials:
+            self._put(kind, serial=serial, **fields)
+
+    def warning(self, text: str) -> None:
+        """Write something the user should know."""
+        self._put("warning", text=text)
+
+    def close(self, clock_ns: int, costs_ns: dict[str, int]) -> None:
+        """Write the end, unless nothing was ever written."""
+        if self._opened:
+            self._put("end", clock_ns=clock_ns, costs_ns=costs_ns)
+        self.journal.close()
+
+    def restart(self) -> None:
+        """Begin anew in a forked child."""
+        self.journal.reopen()
+        # Made by __init__ alone: nothing of the parent's tables is in the child's journal.
+        self.__init__(self.journal)  # type: ignore[misc]
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

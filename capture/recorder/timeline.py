@@ -1,0 +1,77 @@
+"""Replays and other events of one process, coalesced, bounded and cheap to add."""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter_ns as clock
+
+MAX_REPLAY_EVENTS = 10_000
+"""Replay events kept per process; past it replays are only counted."""
+FLUSH_EVERY_NS = 5_000_000_000
+"""Replay counts reach the journal at least this often while something happens."""
+
+
+class ExecutableState:
+    """An executable that is alive: what the hooks count on.
+
+    Attributes
+    ----------
+    serial : int
+        Of the graph it was made from, unique in the process; 0 when that was never seen.
+    number : int
+        Which instantiation of the graph it is, from 1.
+    replays : int
+        Until now.
+    written : int
+        Replays that the journal knows of.
+    """
+
+    __slots__ = ("number", "replays", "serial", "written")
+
+    def __init__(self, serial: int, number: int) -> None:
+        self.serial = serial
+        self.number = number
+        self.replays = 0
+        self.written = 0
+
+
+class Run:
+    """Consecutive replays of one executable, still going on.
+
+    The replay hook touches only this object and the executable's count.
+
+    Attributes
+    ----------
+    state : ExecutableState or None
+        Whose replays they are; ``None`` when there is no run.
+    end_ns : int
+        When the last of them returned.
+    flush_ns : int
+        When counts are due in the journal.
+    """
+
+    __slots__ = ("_before", "_start_ns", "_thread", "end_ns", "flush_ns", "state")
+
+    def __init__(self) -> None:
+        self.state: ExecutableState | None = None
+        self.end_ns = 0
+        self.flush_ns = 0
+        self._before = 0
+        self._start_ns = 0
+        self._thread = ""
+
+    def begin(self, state: ExecutableState, start_ns: int) -> None:
+        """Start a run with its first replay, which has returned."""
+        self._before = state.replays
+        state.replays += 1
+        self._start_ns = start_ns
+        self.end_ns = clock()
+        self._thread = threading.current_thread().name
+        self.state = state
+
+    def finish(self) -> tuple[ExecutableState, int, int, int, str] | None:
+        """End the run; return (executable, count, start, end, thread) if there was one."""
+        state, self.state = self.state, None
+        if state is None:
+            return None
+        return state, state.replays - self._before, self._start_ns, self.end_ns, self._thread

@@ -1,0 +1,274 @@
+"""Methods of ``torch.cuda.graphs.CUDAGraph``, patched so that a session hears of every call.
+
+``torch.cuda.graph``, ``make_graphed_callables`` and the compiler's graph trees all go through
+this Python class. What calls ``torch._C._CUDAGraph`` directly is not seen.
+
+A hook calls the original with what it was given and hands on its result or its exception. What
+fails in a hook's own work becomes a warning in the recording.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter_ns as clock
+from types import ModuleType
+from typing import Any
+
+from .open_capture import OpenCapture
+from .places import current_exception, innermost, locate
+from .session import Session
+
+Original = Callable[..., Any]
+
+
+class TorchHooks:
+    """The patched methods of one class, so that they can be put back.
+
+    Parameters
+    ----------
+    session : Session
+    module : module
+        ``torch.cuda.graphs``.
+    """
+
+    def __init__(self, session: Session, module: ModuleType) -> None:
+        self.session = session
+        self._class: type = module.CUDAGraph
+        self._originals: dict[str, Original] = {}
+        self._hooks: dict[str, Original] = {}
+
+    def install(self) -> None:
+        """Patch the class."""
+        makers = {
+            "capture_begin": _capture_begin,
+            "capture_end": _capture_end,
+            "instantiate": _instantiate,
+            "replay": _replay,
+            "reset": _reset,
+        }
+        for name, make in makers.items():
+            original = getattr(self._class, name, None)
+            if original is None:  # torch before 2.8 has no instantiate
+                continue
+            hook = functools.wraps(original)(make(self.session, original))
+            self._originals[name] = self._class.__dict__.get(name, _INHERITED)
+            self._hooks[name] = hook
+            setattr(self._class, name, hook)
+
+    def remove(self) -> None:
+        """Put the original methods back, except where somebody else patched on top of ours."""
+        for name, hook in self._hooks.items():
+            if self._class.__dict__.get(name) is not hook:
+                continue
+            original = self._originals[name]
+            if original is _INHERITED:
+                delattr(self._class, name)
+            else:
+                setattr(self._class, name, original)
+        self._hooks.clear()
+
+
+def _INHERITED() -> None:  # noqa: N802 - a constant that has the type of a method
+    """Stand for a method that the class itself does not define."""
+
+
+def _capture_begin(session: Session, original: Original) -> Original:
+    def capture_begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if session.active:
+            # Whatever opening the driver takes must not happen inside a capture.
+            with suppress(Exception):
+                session.driver()
+        result = original(self, *args, **kwargs)
+        if session.active:
+            begin_ns = clock()
+            try:
+                session.began(self, _opened(session, self, begin_ns, args, kwargs))
+            except Exception as error:
+                session.complain("capture_begin", error)
+        return result
+
+    return capture_begin
+
+
+def _opened(
+    session: Session, graph: Any, begin_ns: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> OpenCapture:
+    import sys
+
+    import torch
+
+    stream = torch.cuda.current_stream()
+    handle, no_handle = 0, ""
+    try:
+        handle = session.driver().capture_info(stream.cuda_stream).graph
+    except Exception as error:
+        no_handle = str(error)
+    pool: tuple[int, int] | None = None
+    with suppress(Exception):
+        first, second = graph.pool()
+        pool = (int(first), int(second))
+    mode = kwargs.get("capture_error_mode", args[1] if len(args) > 1 else "global")
+    return OpenCapture(
+        handle=handle,
+        stream_handle=int(stream.cuda_stream),
+        device=getattr(stream, "device_index", None),
+        mode=str(mode),
+        pool=pool,
+        begin_ns=begin_ns,
+        spot=locate(sys._getframe(2), graph),
+        thread=threading.current_thread().name,
+        error_id=current_exception()[0],
+        no_handle=no_handle,
+    )
+
+
+def _capture_end(session: Session, original: Original) -> Original:
+    def capture_end(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not session.active:
+            return original(self, *args, **kwargs)
+        capture: OpenCapture | None = None
+        interrupt: BaseException | None = None
+        try:
+            capture = session.reading(self)
+            if capture is not None:
+                _note_cause(capture)
+        except Exception as error:
+            session.complain("reading a graph", error)
+        except BaseException as error:
+            interrupt = error  # Ctrl-C while we read: the capture is ended all the same
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            if capture is not None:
+                _failed(session, self, capture, error)
+            raise
+        end_ns = clock()
+        if capture is not None:
+            try:
+                session.captured(self, capture, end_ns, not _keeps_graph(self))
+            except Exception as error:
+                session.complain("capture_end", error)
+        if interrupt is not None:
+            raise interrupt
+        return result
+
+    return capture_end
+
+
+def _note_cause(capture: OpenCapture) -> None:
+    """Remember the exception that is leaving the capture, if one is."""
+    identity, error = current_exception()
+    if error is None or identity == capture.error_id:
+        capture.cause = None
+    else:
+        capture.cause = (_name(error), _text(error), innermost(error.__traceback__))
+
+
+def _failed(session: Session, graph: Any, capture: OpenCapture, error: BaseException) -> None:
+    try:
+        if session.still_capturing(capture):
+            return  # ended on another stream, for example: the caller may try again
+        session.close_failed(graph)
+        if capture.cause is not None:
+            name, message, place = capture.cause
+        else:
+            import sys
+
+            name, message = _name(error), _text(error)
+            place = locate(sys._getframe(2), graph).place
+        session.failed(capture, name, message, place)
+    except Exception as problem:
+        session.complain("a failed capture", problem)
+
+
+def _name(error: BaseException) -> str:
+    kind = type(error)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else (f"{kind.__module__}.{kind.__qualname__}")
+    )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "its message could not be made"
+
+
+def _keeps_graph(graph: Any) -> bool:
+    """Say whether the graph outlives its capture; then capture_end does not instantiate."""
+    raw = getattr(graph, "raw_cuda_graph", None)
+    if raw is None:
+        return False
+    try:
+        raw()
+    except Exception:
+        return False
+    return True
+
+
+def _instantiate(session: Session, original: Original) -> Original:
+    def instantiate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        start_ns = clock()
+        result = original(self, *args, **kwargs)
+        if session.active:
+            try:
+                session.instantiated(
+                    self, start_ns, clock() - start_ns, "measured around instantiate"
+                )
+            except Exception as error:
+                session.complain("instantiate", error)
+        return result
+
+    return instantiate
+
+
+def _replay(session: Session, original: Original) -> Original:
+    # Every replay of a recorded program passes here; tests/benchmarks/replay.py measures it.
+    state_of = session.counted.get
+    run = session.run
+
+    def replay(self: Any, *args: Any, **kwargs: Any) -> Any:
+        start_ns = clock()
+        result = original(self, *args, **kwargs)
+        state = state_of(id(self))
+        if state is not None and state is run.state:
+            state.replays += 1
+            run.end_ns = now_ns = clock()
+            if now_ns < run.flush_ns:
+                return result
+        elif not session.active:
+            return result
+        try:
+            if state is not None and state is run.state:
+                session.flush()
+            else:
+                session.replayed(self, start_ns)
+        except Exception as error:
+            session.complain("replay", error)
+        return result
+
+    return replay
+
+
+def _reset(session: Session, original: Original) -> Original:
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if session.active:
+            try:
+                session.resetting(self)
+            except Exception as error:
+                session.complain("reset", error)
+        result = original(self, *args, **kwargs)
+        if session.active:
+            try:
+                session.was_reset(self, clock())
+            except Exception as error:
+                session.complain("reset", error)
+        return result
+
+    return reset

@@ -1,0 +1,60 @@
+"""Run a script, module or function and record every CUDA graph it captures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from . import Command
+from ._recording import record_to
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def recording_options(function: Decorated) -> Decorated:
+    """Add what `record` and `run` take."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS: list[Callable[[Any], Any]] = [
+    click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="File to write; without it, one in this folder that is named after the workload.",
+    ),
+    click.option("--force", is_flag=True, help="Replace a file that is there."),
+    click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
+    click.argument("target"),
+    click.argument("args", nargs=-1, type=click.UNPROCESSED),
+]
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@recording_options
+@click.pass_context
+def record(
+    ctx: click.Context,
+    output: Path | None,
+    force: bool,
+    module: bool,
+    target: str,
+    args: tuple[str, ...],
+) -> None:
+    """Run TARGET with ARGS and record every CUDA graph that it captures.
+
+    TARGET is a script, a module (with -m), or MODULE:FUNCTION (or FILE.py:FUNCTION): a function
+    without arguments that is warmed up, captured and replayed. A script that captures no graph
+    and defines workload() has that captured. The exit code is the workload's.
+    """
+    _, exit_code, _ = record_to(output, force, module, target, args)
+    ctx.exit(exit_code)
+
+
+COMMAND = Command(name="record", command=record)

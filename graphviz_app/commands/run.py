@@ -1,0 +1,42 @@
+"""Record a script, module or function, then open the dashboard on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import Command
+from ._recording import complain, default_output, record_to
+from ._serve import run_dashboard, server_options
+from .record import recording_options
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@server_options
+@recording_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    output: Path | None,
+    force: bool,
+    module: bool,
+    target: str,
+    args: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Run TARGET with ARGS, record its CUDA graphs, and open the dashboard on them.
+
+    TARGET and ARGS are those of `cglens record`; the recording stays in FILE. The dashboard opens
+    when the workload has ended, also when it failed and something was recorded.
+    """
+    complain(f"recording {target} into {output or default_output(target)}")
+    path, exit_code, written = record_to(output, force, module, target, args)
+    if written:
+        run_dashboard([path], **options)
+    ctx.exit(exit_code)
+
+
+COMMAND = Command(name="run", command=run)
