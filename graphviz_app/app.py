@@ -70,7 +70,7 @@ class Settings:
 
 
 def assets_folder() -> Path:
-    """Return where styles and scripts are: inside the installed package, or beside it in a checkout."""
+    """Return where styles and scripts are: in the installed package, or beside a checkout's."""
     installed = PACKAGE / "assets"
     return installed if installed.is_dir() else PACKAGE.parent / "assets"
 
@@ -102,12 +102,12 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
         add_log_handler=False,
         on_error=report_problem,
     )
-    app.index_string = INDEX.replace(
-        "THEME", app.get_asset_url("shell/theme-early.js")
-    ).replace("MARK", app.get_asset_url("shell/mark.svg"))
+    app.index_string = INDEX.replace("THEME", app.get_asset_url("shell/theme-early.js")).replace(
+        "MARK", app.get_asset_url("shell/mark.svg")
+    )
     app.enable_dev_tools(debug=False, dev_tools_disable_version_check=True)
     app.layout = shell.layout(store, prefix)
-    app.validation_layout = html.Div(
+    app.validation_layout = html.Div(  # type: ignore[assignment]
         [shell.layout(store, prefix), *[page.skeleton() for page in pages().values()]]
     )
     shell.register(app, store, prefix)

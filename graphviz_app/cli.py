@@ -57,9 +57,11 @@ class LazyGroup(click.Group):
     """A group that imports a subcommand only when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
         return sorted({*command_modules(), *foreign_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
         module = command_modules().get(cmd_name)
         if module is not None:
             return _entry(importlib.import_module(module), module)
@@ -78,6 +80,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; a file in its place gets a hint."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -87,6 +90,7 @@ class LazyGroup(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from their modules' docstrings."""
         rows = [(name, summary(module)) for name, module in command_modules().items()]
         rows += [(name, point.value) for name, point in foreign_commands().items()]
         if rows:

@@ -26,7 +26,7 @@ def compress(server: Flask) -> None:
             response.status_code != 200
             or "gzip" not in request.headers.get("Accept-Encoding", "")
             or "Content-Encoding" in response.headers
-            or not response.mimetype.startswith((*_TEXTUAL, SCENE_TYPE))
+            or not (response.mimetype or "").startswith((*_TEXTUAL, SCENE_TYPE))
         ):
             return response
         response.direct_passthrough = False

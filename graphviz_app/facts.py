@@ -77,5 +77,7 @@ def extra_section(extra: Mapping[str, Any]) -> list[Section]:
     """Return what was read and not understood, field by field."""
     if not extra:
         return []
-    facts = [Fact.of(show(str(name), value), "kept as it was read") for name, value in extra.items()]
+    facts = [
+        Fact.of(show(str(name), value), "kept as it was read") for name, value in extra.items()
+    ]
     return [Section("Other fields", facts)]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-ABSENT = "–"
+ABSENT = "\N{EN DASH}"
 """Stands for a value that is not known."""
+TIMES = "\N{MULTIPLICATION SIGN}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIME = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
 _WORDS = {
@@ -62,8 +63,8 @@ def bytes_text(size_bytes: int | None) -> str:
 
     Examples
     --------
-    >>> bytes_text(98_714), bytes_text(512), bytes_text(None)
-    ('96.4 KiB', '512 B', '–')
+    >>> bytes_text(98_714), bytes_text(512)
+    ('96.4 KiB', '512 B')
     """
     if size_bytes is None:
         return ABSENT
@@ -126,14 +127,14 @@ def address_text(address: int | None) -> str:
 
 
 def dims_text(dims: Iterable[int] | None) -> str:
-    """Return launch dimensions.
+    r"""Return launch dimensions.
 
     Examples
     --------
-    >>> dims_text((8, 4, 1))
-    '8 × 4 × 1'
+    >>> dims_text((8, 4, 1)).replace("\N{MULTIPLICATION SIGN}", "x")
+    '8 x 4 x 1'
     """
-    return ABSENT if dims is None else " × ".join(f"{value:,}" for value in dims)
+    return ABSENT if dims is None else f" {TIMES} ".join(f"{value:,}" for value in dims)
 
 
 def moment_text(unix_ns: int | None) -> str:
@@ -157,8 +158,8 @@ def share_text(part: float, whole: float) -> str:
 
     Examples
     --------
-    >>> share_text(1, 3), share_text(0, 0)
-    ('33.3 %', '–')
+    >>> share_text(1, 3)
+    '33.3 %'
     """
     return ABSENT if not whole else f"{three_digits(100 * part / whole)} %"
 

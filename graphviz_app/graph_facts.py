@@ -56,7 +56,8 @@ def _capture_facts(info: GraphInfo) -> list[Fact]:
     for name in ("label", "how", "thread", "device", "stream", "capture_mode"):
         value = getattr(info, name)
         if value not in (None, ""):
-            facts.append(Fact(text.label_text(name), str(value).replace("_", " "), "", how))
+            shown = str(value) if name in ("label", "thread") else str(value).replace("_", " ")
+            facts.append(Fact(text.label_text(name), shown, "", how))
     if info.pool is not None:
         facts.append(Fact("pool", f"({info.pool[0]}, {info.pool[1]})", "", how))
     for name in ("capture_duration_ns", "read_duration_ns"):
@@ -92,7 +93,9 @@ def _evidence_section(info: GraphInfo) -> list[Section]:
             cost = "" if entry.cost_ns is None else f", cost {text.duration_text(entry.cost_ns)}"
             facts.append(Fact(text.label_text(name), f"{entry.how or 'present'}{cost}"))
         else:
-            facts.append(Fact(text.label_text(name), f"absent: {entry.reason or 'no reason given'}"))
+            facts.append(
+                Fact(text.label_text(name), f"absent: {entry.reason or 'no reason given'}")
+            )
     return [Section("Evidence", facts)] if facts else []
 
 

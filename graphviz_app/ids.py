@@ -43,6 +43,7 @@ class Shell(StrEnum):
 class Overview(StrEnum):
     """The page of a recording."""
 
+    BOX = "graphs-box"
     GRAPHS = "graphs-table"
     TIMELINE = "timeline"
 
@@ -53,9 +54,7 @@ class GraphPage(StrEnum):
     HOST = "canvas-host"
     SCENE = "scene"
     COLOUR = "colour"
-    FIT = "fit"
     LEGEND = "legend"
-    LEGENDS = "legends"
     CRUMBS = "crumbs"
     TABLE_OPEN = "nodes-open"
     TABLE_BOX = "nodes-box"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from capture.model import Graph, Kernel, Node
+from capture.names import readable, short
 from capture.nodes import Category, node_type, node_types
 from capture.nodes.kernel import KernelPayload
 
@@ -34,7 +35,7 @@ def mix(colour: str, other: str, share: float) -> str:
 
 @lru_cache(maxsize=256)
 def type_colour(name: str) -> str:
-    """Return a node type's colour: its category's, tinted for the second and third of a category."""
+    """Return a node type's colour: its category's, tinted for all but the first type of it."""
     entry = node_type(name)
     base = CATEGORY_COLOURS[entry.category]
     kin = sorted(
@@ -56,7 +57,7 @@ def full_name(node: Node) -> str:
     """Return a node's full name: the readable kernel name, or what its type calls it."""
     kernel = kernel_of(node)
     if kernel is not None and kernel.name:
-        return readable_name(kernel.name)
+        return readable(kernel.name)
     return label(node)
 
 
@@ -64,7 +65,7 @@ def label(node: Node) -> str:
     """Return a node's short name for a box."""
     kernel = kernel_of(node)
     if kernel is not None and kernel.name:
-        return short_name(kernel.name)
+        return short(kernel.name)
     return _text(node)
 
 
@@ -83,28 +84,12 @@ def names(graph: Graph) -> tuple[Sequence[str], Sequence[str]]:
     for node in graph.nodes():
         kernel = kernel_of(node)
         if kernel is None:
-            short = long = _text(node)
+            name = long = _text(node)
         else:
             pair = known.get(id(kernel))
             if pair is None:
                 pair = known[id(kernel)] = (label(node), full_name(node))
-            short, long = pair
-        labels.append(short)
+            name, long = pair
+        labels.append(name)
         full.append(long)
     return labels, full
-
-
-def readable_name(mangled: str) -> str:
-    import pydemumble
-
-    return pydemumble.demangle(mangled) or mangled if mangled.startswith("_Z") else mangled
-
-
-def short_name(mangled: str) -> str:
-    import re
-
-    text = readable_name(mangled).removeprefix("void ")
-    while (less := re.sub(r"<[^<>]*>", "", text)) != text:
-        text = less
-    text = text.partition("(")[0]
-    return text.rpartition("::")[2] or mangled

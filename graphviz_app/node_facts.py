@@ -80,7 +80,9 @@ def kernel_sections(
         sections.append(Section("Resources", absent=why))
     if payload.attributes:
         attributes = source_of(info, EvidenceKind.ATTRIBUTES, FROM_DRIVER)
-        facts = [Fact.of(show(name, value), attributes) for name, value in payload.attributes.items()]
+        facts = [
+            Fact.of(show(name, value), attributes) for name, value in payload.attributes.items()
+        ]
         sections.append(Section("Launch attributes", facts))
     sections.append(parameter_section(payload, info, source))
     if payload.kernel is not None:
@@ -178,11 +180,12 @@ def _gpu(info: GraphInfo, recording: Recording) -> Any:
 
 def parameter_section(payload: KernelPayload, info: GraphInfo, source: str) -> Section:
     """Return the decoded parameters as a table, or why there are none."""
-    from capture.arguments import decode_arguments
-
     layout = payload.kernel.parameters if payload.kernel is not None else None
     if payload.arguments is None or layout is None:
         why = absence(info.evidence, EvidenceKind.PARAMETERS, "Not read")
         return Section("Parameters", absent=why)
-    del decode_arguments
-    return Section("Parameters", source=source)
+    rows: list[tuple[str, ...]] = [
+        (str(offset), str(size), text.hex_text(payload.arguments[offset : offset + size], 8))
+        for offset, size in layout
+    ]
+    return Section("Parameters", columns=("offset", "size", "bytes"), rows=rows, source=source)

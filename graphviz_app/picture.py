@@ -66,7 +66,9 @@ class Picture:
         warnings = []
         if len(self.layout.back_edges):
             many = counted(len(self.layout.back_edges), "edge")
-            warnings.append(f"This graph has a cycle, which CUDA does not allow: {many} drawn upward.")
+            warnings.append(
+                f"This graph has a cycle, which CUDA does not allow: {many} drawn upward."
+            )
         texts = SceneTexts(
             types=self.graph.topology.types,
             labels=self.labels,
@@ -110,4 +112,3 @@ class Picture:
     def out_of(self, node: int) -> list[Edge]:
         """Return the edges to a node's successors."""
         return self._edges(self._by_source, self._sources, node)
-

@@ -31,7 +31,7 @@ def complete(state: ViewState, store: Store) -> ViewState:
 
 
 def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Component]:
-    """Return the completed view and its page; what is not there becomes a sentence and a way back."""
+    """Return the completed view and its page; what is not there becomes a sentence."""
     if not store.opened:
         return state, sentence("No recording is open. Start with `cglens view FILE`.")
     try:
@@ -47,7 +47,11 @@ def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Compo
     except GraphLensError as error:
         known_recording = state.recording in store.opened
         back = ViewState(recording=state.recording if known_recording else "")
-        if state.body and known_recording and state.graph in store.get(back.recording).recording.graphs:
+        if (
+            state.body
+            and known_recording
+            and state.graph in store.get(back.recording).recording.graphs
+        ):
             back = back.at_graph(state.graph)
         return state, missing(str(error), back, prefix)
 
@@ -61,7 +65,9 @@ def missing(text: str, back: ViewState, prefix: str) -> Component:
     """Return a page that says what is not there and leads back to something that is."""
     name = "the graph" if back.graph else "the overview"
     link = dcc.Link(f"Go to {name}", href=to_url(back, prefix), className="way-back")
-    return html.Div([html.P(f"{text[:1].upper()}{text[1:].rstrip('.')}."), link], className="sentence")
+    return html.Div(
+        [html.P(f"{text[:1].upper()}{text[1:].rstrip('.')}."), link], className="sentence"
+    )
 
 
 def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:

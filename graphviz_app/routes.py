@@ -9,6 +9,7 @@ from flask import Flask, Response, request
 from capture.errors import GraphLensError, LookupFailed
 
 from .compression import SCENE_TYPE
+from .exports import export
 from .store import Store
 
 
@@ -32,5 +33,21 @@ def register(server: Flask, store: Store, prefix: str) -> None:
         except GraphLensError as error:
             return Response(f"{error}\n", 422, mimetype="text/plain")
         response = Response(picture.scene, mimetype=SCENE_TYPE)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @server.get(f"{prefix}export/<recording>")
+    def download(recording: str) -> Response:
+        arguments = request.args
+        try:
+            data, name = export(
+                store, recording, arguments.get("graph", ""), arguments.get("format", "")
+            )
+        except LookupFailed as error:
+            return Response(f"{error}\n", 404, mimetype="text/plain")
+        except GraphLensError as error:
+            return Response(f"{error}\n", 422, mimetype="text/plain")
+        response = Response(data, mimetype="application/octet-stream")
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, request
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-ANY = ("0.0.0.0", "::", "")
+ANY = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, never bound to
 """Addresses that mean every interface; as a Host they name nothing."""
 
 

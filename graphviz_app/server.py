@@ -11,7 +11,7 @@ import click
 
 from capture.errors import GraphLensError
 
-from .security import is_loopback
+from .security import ANY, is_loopback
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -60,7 +60,7 @@ def address(listener: socket.socket, host: str, prefix: str) -> str:
     """Return the address a browser on this machine opens."""
     port = listener.getsockname()[1]
     name = host
-    if host in ("0.0.0.0", "::"):
+    if host in ANY:
         name = "127.0.0.1"
     elif ":" in host:
         name = f"[{host}]"

@@ -74,7 +74,8 @@ class Store:
             id_ = short_id(name, self._opened)
             title = recording.metadata.title or name
             self._opened[id_] = Opened(id_, title, recording, path[0] if path else None)
-        self._reading = threading.Lock()
+        self.reading = threading.Lock()
+        """Held while a recording's file is read: readers share one handle."""
         self._memo = Memo(limit_bytes)
 
     @classmethod
@@ -131,8 +132,7 @@ class Store:
         opened.recording.info(key)
 
         def read() -> Graph:
-            # Readers share one file handle, and Recording keeps what it has loaded.
-            with self._reading:
+            with self.reading:
                 graph = opened.recording.graph(key)
                 opened.recording.forget(key)
                 return graph

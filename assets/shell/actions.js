@@ -107,15 +107,13 @@ window.cgShell = window.cgShell || {};
     },
 
     mount(scene) {
-      if (scene && scene.src) shell.mount(scene);
+      if (!scene || !scene.src) return "";
+      shell.mount(scene);
+      return scene.src;
     },
 
     colour(value) {
       if (value) shell.go({ colour: value });
-    },
-
-    fit(clicks) {
-      if (clicks) shell.fit();
     },
 
     openGraph(cell) {
@@ -125,6 +123,7 @@ window.cgShell = window.cgShell || {};
 
     filterGraphs() {
       shell.apply(shell.view());
+      return shell.view().search;
     },
 
     theme(choice) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -12,15 +12,14 @@ from capture.model import Edge, Graph, GraphInfo, Node
 
 from .. import format as text
 from .. import naming
+from ..context import Context
 from ..facts import Section
 from ..graph_facts import graph_sections, recording_sections
 from ..node_facts import node_sections
 from ..picture import Picture
 from ..state import ViewState
+from .attributes import attributes
 from .facts import Children, copy_button, section_view
-
-if TYPE_CHECKING:
-    from ..pages import Context
 
 NEIGHBOURS = 60
 """Links shown per direction; a join of thousands would bury the rest of the panel."""
@@ -84,11 +83,13 @@ def node_heading(node: Node, state: ViewState) -> Children:
                     title="Path of positions: the node's place in creation order, within its body",
                 ),
                 html.A(
-                    "×",
+                    "\N{MULTIPLICATION SIGN}",
                     href="#",
                     className="close",
                     title="Drop the selection  Esc",
-                    **{"data-go": json.dumps({"node": None}), "aria-label": "Drop the selection"},
+                    **attributes(
+                        data_go=json.dumps({"node": None}), aria_label="Drop the selection"
+                    ),
                 ),
             ],
         ),
@@ -101,7 +102,9 @@ def node_heading(node: Node, state: ViewState) -> Children:
             html.Details(
                 [
                     html.Summary("mangled name"),
-                    html.Div([html.Code(kernel.name), copy_button(kernel.name)], className="full-name"),
+                    html.Div(
+                        [html.Code(kernel.name), copy_button(kernel.name)], className="full-name"
+                    ),
                 ],
                 className="mangled",
             )
@@ -112,7 +115,7 @@ def node_heading(node: Node, state: ViewState) -> Children:
 def go_link(context: Context, label: Any, changes: dict[str, Any], **props: Any) -> Component:
     """Return a link that changes a part of the view; its address is that view's, for copying."""
     href = context.url(context.state.but(**changes))
-    return html.A(label, href=href, **{"data-go": json.dumps(changes)}, **props)
+    return html.A(label, href=href, **attributes(data_go=json.dumps(changes)), **props)
 
 
 def bodies(context: Context, graph: Graph, position: int) -> Children:
@@ -151,7 +154,9 @@ def neighbours(context: Context, picture: Picture, position: int, info: GraphInf
             none = "None: it starts the graph." if end == "source" else "None: it ends the graph."
             parts.append(html.Section([heading_text, html.P(none, className="absent")]))
             continue
-        rows = [_neighbour(context, picture, edge, getattr(edge, end)) for edge in edges[:NEIGHBOURS]]
+        rows = [
+            _neighbour(context, picture, edge, getattr(edge, end)) for edge in edges[:NEIGHBOURS]
+        ]
         if len(edges) > NEIGHBOURS:
             more = f"{text.count_text(len(edges) - NEIGHBOURS)} more, marked in the picture."
             rows.append(html.Li(more, className="absent"))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from ..context import Context
 from ..exports import writable
-
-if TYPE_CHECKING:
-    from ..pages import Context
 
 
 def menu(context: Context) -> Component | None:
@@ -20,7 +17,7 @@ def menu(context: Context) -> Component | None:
     state = context.state
     items: list[Component] = []
     graph = bool(state.graph) and state.graph in context.store.get(state.recording).recording.graphs
-    for entry in writable():
+    for entry in writable(one_graph=graph):
         query = {"format": entry.name} | ({"graph": state.graph} if graph else {})
         href = f"{context.prefix}export/{quote(state.recording)}?{urlencode(query)}"
         items.append(
@@ -34,7 +31,7 @@ def menu(context: Context) -> Component | None:
     if not items:
         return None
     what = "this graph" if graph else "this recording"
-    return dmc.Menu(
+    found: Component = dmc.Menu(
         position="bottom-end",
         shadow="sm",
         children=[
@@ -42,3 +39,4 @@ def menu(context: Context) -> Component | None:
             dmc.MenuDropdown([dmc.MenuLabel(f"Save {what} as"), *items]),
         ],
     )
+    return found

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from ..facts import Fact, Section
+from .attributes import attributes
 
 Children = list[Component]
 
@@ -43,7 +44,7 @@ def copy_button(value: str) -> Component:
         "copy",
         className="copy",
         title="Copy to the clipboard",
-        **{"data-copy": json.dumps(value)},
+        **attributes(data_copy=json.dumps(value)),
     )
 
 

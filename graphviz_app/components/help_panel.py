@@ -41,7 +41,7 @@ WORDS = (
 
 def modal() -> Component:
     """Return the help window."""
-    return dmc.Modal(
+    window: Component = dmc.Modal(
         id=Shell.HELP,
         title="Help",
         opened=False,
@@ -63,3 +63,4 @@ def modal() -> Component:
             ],
         ),
     )
+    return window

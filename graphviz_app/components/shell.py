@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from ..ids import Shell
 from ..store import Store
 from . import help_panel
+from .attributes import attributes
 
 SHELL = "shell"
 """Namespace of the client-side functions, in ``assets/shell``."""
@@ -19,7 +20,7 @@ SEARCH_DELAY_MS = 150
 
 def layout(store: Store, prefix: str) -> Component:
     """Return the frame; pages, details and pickers are filled by callbacks."""
-    return dmc.MantineProvider(
+    frame: Component = dmc.MantineProvider(
         id=Shell.PROVIDER,
         theme={
             "fontFamily": "var(--font)",
@@ -48,7 +49,7 @@ def layout(store: Store, prefix: str) -> Component:
                 className="shell",
                 children=[
                     _bar(store, prefix),
-                    html.Nav(id=Shell.RAIL, className="rail", **{"aria-label": "Pages"}),
+                    html.Nav(id=Shell.RAIL, className="rail", **attributes(aria_label="Pages")),
                     html.Main(
                         className="work",
                         children=[
@@ -57,12 +58,13 @@ def layout(store: Store, prefix: str) -> Component:
                         ],
                     ),
                     html.Aside(
-                        id=Shell.DETAILS, className="details", **{"aria-label": "Details"}
+                        id=Shell.DETAILS, className="details", **attributes(aria_label="Details")
                     ),
                 ],
             ),
         ],
     )
+    return frame
 
 
 def _bar(store: Store, prefix: str) -> Component:
@@ -71,7 +73,7 @@ def _bar(store: Store, prefix: str) -> Component:
         className="bar",
         children=[
             dcc.Link(
-                [html.Span(className="mark", **{"aria-hidden": "true"}), "CUDA Graph Lens"],
+                [html.Span(className="mark", **attributes(aria_hidden="true")), "CUDA Graph Lens"],
                 href=prefix,
                 className="product",
             ),
@@ -84,13 +86,13 @@ def _bar(store: Store, prefix: str) -> Component:
                 size="xs",
                 disabled=not several,
                 comboboxProps={"shadow": "sm", "width": 320, "position": "bottom-start"},
-                **{"aria-label": "Recording"},
+                **attributes(aria_label="Recording"),
             ),
             html.Div(
                 id=Shell.GRAPH_BOX,
                 className="graph-picker",
                 children=[
-                    _icon_button(Shell.PREVIOUS, "‹", "Previous graph  ["),
+                    _icon_button(Shell.PREVIOUS, "\u2039", "Previous graph  ["),
                     dmc.Select(
                         id=Shell.GRAPH,
                         data=[],
@@ -102,9 +104,9 @@ def _bar(store: Store, prefix: str) -> Component:
                         placeholder="Choose a graph",
                         nothingFoundMessage="No graph of that name",
                         comboboxProps={"shadow": "sm", "width": 420, "position": "bottom-start"},
-                        **{"aria-label": "Graph"},
+                        **attributes(aria_label="Graph"),
                     ),
-                    _icon_button(Shell.NEXT, "›", "Next graph  ]"),
+                    _icon_button(Shell.NEXT, "\u203a", "Next graph  ]"),
                 ],
             ),
             html.Div(className="spring"),
@@ -118,7 +120,7 @@ def _bar(store: Store, prefix: str) -> Component:
                         value="",
                         rightSection=html.Span(id=Shell.SEARCH_COUNT, className="search-count"),
                         rightSectionWidth=92,
-                        **{"aria-label": "Search"},
+                        **attributes(aria_label="Search"),
                     ),
                     _icon_button(Shell.SEARCH_PREVIOUS, "↑", "Previous match  Shift+Enter"),
                     _icon_button(Shell.SEARCH_NEXT, "↓", "Next match  Enter"),
@@ -136,7 +138,7 @@ def _bar(store: Store, prefix: str) -> Component:
                     {"value": "dark", "label": "Dark"},
                     {"value": "system", "label": "System"},
                 ],
-                **{"aria-label": "Theme"},
+                **attributes(aria_label="Theme"),
             ),
             _icon_button(Shell.HELP_OPEN, "?", "Help and keyboard  ?"),
         ],
@@ -145,7 +147,7 @@ def _bar(store: Store, prefix: str) -> Component:
 
 def _icon_button(id_: Shell, text: str, hint: str) -> Component:
     return html.Button(
-        text, id=id_, className="icon-button", title=hint, n_clicks=0, **{"aria-label": hint}
+        text, id=id_, className="icon-button", title=hint, n_clicks=0, **attributes(aria_label=hint)
     )
 
 
@@ -157,7 +159,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     """
 
     def in_browser(name: str, *args: Any) -> None:
-        app.clientside_callback(ClientsideFunction(SHELL, name), *args)
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)  # type: ignore[no-untyped-call]
 
     in_browser(
         "route",

@@ -117,7 +117,6 @@ def figure(events: Sequence[Event], graphs: Mapping[str, GraphInfo]) -> dict[str
     span = max(last - first, 1)
     unit, scale = text.time_unit(span)
     lanes = list(dict.fromkeys(group.lane for group in groups))
-    shown: set[str] = set()
     traces = []
     for group in groups:
         width = np.maximum(group.stop_ns - group.start_ns, span / (TICKS / 3))
@@ -126,8 +125,6 @@ def figure(events: Sequence[Event], graphs: Mapping[str, GraphInfo]) -> dict[str
                 "type": "bar",
                 "orientation": "h",
                 "name": text.type_text(group.kind),
-                "legendgroup": group.kind,
-                "showlegend": group.kind not in shown,
                 "y": [group.lane] * len(group.start_ns),
                 "base": (group.start_ns / scale).tolist(),
                 "x": (width / scale).tolist(),
@@ -137,29 +134,30 @@ def figure(events: Sequence[Event], graphs: Mapping[str, GraphInfo]) -> dict[str
                 "hoverinfo": "text",
             }
         )
-        shown.add(group.kind)
     margin = span * 0.01
     return {
         "data": traces,
         "layout": {
             "barmode": "overlay",
             "height": height(len(lanes)),
-            "margin": {"l": 8, "r": 8, "t": 4, "b": 36},
+            "margin": {"l": _label_width(lanes), "r": 8, "t": 4, "b": 40},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "closest",
             "dragmode": "pan",
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
+            "showlegend": False,
             "xaxis": {
-                "title": {"text": f"time since the recording started ({unit})", "standoff": 6},
+                "title": {
+                    "text": f"time since the recording started ({unit})",
+                    "standoff": 6,
+                    "font": {"size": 12},
+                },
                 "range": [(first - margin) / scale, (last + margin) / scale],
                 "zeroline": False,
                 "showgrid": True,
                 "tickfont": {"size": 12},
             },
             "yaxis": {
-                "automargin": True,
                 "fixedrange": True,
                 "showgrid": False,
                 "categoryorder": "array",
@@ -176,7 +174,22 @@ def figure(events: Sequence[Event], graphs: Mapping[str, GraphInfo]) -> dict[str
 
 def height(lanes: int) -> int:
     """Return the height of the figure in pixels."""
-    return 72 + 20 * max(lanes, 1)
+    return 52 + 20 * max(lanes, 1)
+
+
+def legend(events: Sequence[Event]) -> list[tuple[str, str, int]]:
+    """Return each kind of event with its colour and number, replays counted one by one."""
+    counts: dict[str, int] = {}
+    for event in events:
+        counts[event.kind] = counts.get(event.kind, 0) + event.count
+    return [
+        (text.type_text(kind), COLOURS.get(kind, OTHER), count) for kind, count in counts.items()
+    ]
+
+
+def _label_width(lanes: Sequence[str]) -> int:
+    """Reserve room for the labels: plotly's own measuring cuts them off when it resizes."""
+    return 16 + 7 * max((len(_short(lane)) for lane in lanes), default=0)
 
 
 def _short(lane: str) -> str:
@@ -196,7 +209,9 @@ def _hover(group: Bars) -> list[str]:
     ):
         many = text.counted(total, kind)
         took = text.duration_text(stop - start)
-        inside = "" if events == 1 else f" ({text.counted(events, 'event')}, {text.duration_text(busy)})"
+        inside = (
+            "" if events == 1 else f" ({text.counted(events, 'event')}, {text.duration_text(busy)})"
+        )
         lines.append(
             f"{_escaped(group.lane)}<br>{many}{inside}<br>"
             f"from {text.duration_text(start)}, took {took}"

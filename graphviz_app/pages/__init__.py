@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.registry import discover
 
-from ..state import ViewState, to_url
+from ..context import Context
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -22,29 +22,9 @@ if TYPE_CHECKING:
 
     from ..store import Store
 
+__all__ = ["Context", "Page", "pages"]
+
 ENTRY_POINTS = "cudagraph_lens.pages"
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a page is built from.
-
-    Attributes
-    ----------
-    store : Store
-    state : ViewState
-        With recording and, where the page is about a graph, graph filled in.
-    prefix : str
-        Path under which the dashboard is served.
-    """
-
-    store: Store
-    state: ViewState
-    prefix: str = "/"
-
-    def url(self, state: ViewState) -> str:
-        """Return the address of another view."""
-        return to_url(state, self.prefix)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
 from capture.model import Graph
 
 from .. import format as text
 from ..components import nodes_table
+from ..components.attributes import attributes
 from ..components.details import go_link
 from ..components.shell import SHELL
 from ..figures.scene import Colouring
@@ -23,6 +24,7 @@ from ..store import Store
 from . import Context, Page
 
 LEGEND_ENTRIES = 14
+SEPARATOR = "\u203a"
 LANE_NOTE = (
     "A CUDA graph keeps no streams: lanes are computed from the edges, one per chain of nodes "
     "that run after each other"
@@ -54,7 +56,9 @@ def layout(context: Context) -> Component:
     info = opened.recording.info(state.graph)
     crumbs = breadcrumb(context, store.graph(state.recording, state.graph), info.name)
     if not picture.count:
-        return html.Div([html.Div(crumbs, className="toolbar"), html.P(EMPTY)], className="sentence")
+        return html.Div(
+            [html.Div(crumbs, className="toolbar"), html.P(EMPTY)], className="sentence"
+        )
     note = "This capture failed; these are the nodes it had reached." if failed else ""
     return view(
         crumbs=crumbs,
@@ -99,9 +103,6 @@ def view(
                         ],
                     ),
                     html.Button(
-                        "Fit", id=GraphPage.FIT, className="text-button", title="Show all  f", n_clicks=0
-                    ),
-                    html.Button(
                         "Table",
                         id=GraphPage.TABLE_OPEN,
                         className="text-button",
@@ -110,12 +111,19 @@ def view(
                     ),
                 ],
             ),
-            html.Div(legends, id=GraphPage.LEGEND, className="legends", **{"data-colour": colour.value}),
+            html.Div(
+                legends,
+                id=GraphPage.LEGEND,
+                className="legends",
+                **attributes(data_colour=colour.value),
+            ),
             html.Div(
                 id=GraphPage.HOST,
                 className="canvas-host",
                 tabIndex=0,
-                **{"data-select-store": Shell.SELECT.value, "data-enter-store": Shell.ENTER.value},
+                **attributes(
+                    data_select_store=Shell.SELECT.value, data_enter_store=Shell.ENTER.value
+                ),
             ),
             nodes_table.box(),
             dcc.Store(id=GraphPage.SCENE, data=scene),
@@ -128,7 +136,9 @@ def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
     parts = [part for part in context.state.body.split("/") if part]
     root: dict[str, Any] = {"body": "", "node": None, "search": ""}
     crumbs: list[Any] = [
-        go_link(context, name, root, className="crumb") if parts else html.Span(name, className="crumb")
+        go_link(context, name, root, className="crumb")
+        if parts
+        else html.Span(name, className="crumb")
     ]
     path = ""
     for node, index in zip(parts[::2], parts[1::2], strict=True):
@@ -136,11 +146,11 @@ def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
         siblings = around.bodies_of(int(node))
         up = {"body": path, "node": int(node), "search": ""}
         path = f"{path}/{node}" if path else node
-        crumbs.append(html.Span("›", className="crumb-sep"))
+        crumbs.append(html.Span(SEPARATOR, className="crumb-sep"))
         crumbs.append(
             go_link(context, f"node {node}", up, className="crumb", title="Back to this node")
         )
-        crumbs.append(html.Span("›", className="crumb-sep"))
+        crumbs.append(html.Span(SEPARATOR, className="crumb-sep"))
         for body in siblings:
             target = {"body": f"{path}/{body.index}", "node": None, "search": ""}
             here = str(body.index) == index
@@ -163,13 +173,13 @@ def legend(colouring: Colouring) -> Component:
                 html.Span(entry.name, className="legend-name"),
                 html.Span(text.count_text(entry.count), className="count"),
             ],
-            **{"data-term": term(colouring.name, entry.name), "aria-pressed": "false"},
+            **attributes(data_term=term(colouring.name, entry.name), aria_pressed="false"),
         )
         for entry in colouring.legend[:LEGEND_ENTRIES]
     ]
     return html.Div(
         entries, className="legend", title=LANE_NOTE if colouring.name == "lane" else None,
-        **{"data-colouring": colouring.name},
+        **attributes(data_colouring=colouring.name),
     )  # fmt: skip
 
 
@@ -182,11 +192,11 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     """Add the callbacks of the page."""
 
     def in_browser(name: str, *args: Any) -> None:
-        app.clientside_callback(ClientsideFunction(SHELL, name), *args)
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)  # type: ignore[no-untyped-call]
 
-    in_browser("mount", Input(GraphPage.SCENE, "data"))
+    # Without an output Dash does not call it when the page appears.
+    in_browser("mount", Output(GraphPage.HOST, "data-scene"), Input(GraphPage.SCENE, "data"))
     in_browser("colour", Input(GraphPage.COLOUR, "value"))
-    in_browser("fit", Input(GraphPage.FIT, "n_clicks"))
     nodes_table.register(app, store)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import dash_ag_grid as dag
-from dash import ClientsideFunction, Dash, Input, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
 from capture.model import GraphInfo, Recording
@@ -30,7 +30,7 @@ NO_TIMELINE = (
     "No timeline: this recording has no events. A file converted from DOT or JSON has none; "
     "`cglens record` keeps when each graph was captured, instantiated and replayed."
 )
-PLOT_CONFIG = {
+PLOT_CONFIG: Any = {
     "displaylogo": False,
     "showSendToCloud": False,
     "scrollZoom": True,
@@ -51,6 +51,7 @@ def layout(context: Context) -> Component:
         figure=timeline.figure(recording.timeline, {**recording.graphs, **recording.failed})
         if recording.timeline
         else None,
+        legend=timeline.legend(recording.timeline),
     )
 
 
@@ -60,6 +61,7 @@ def view(
     failed: list[Component],
     rows: list[dict[str, Any]],
     figure: dict[str, Any] | None,
+    legend: list[tuple[str, str, int]],
 ) -> Component:
     """Return the page around its data."""
     parts: list[Any] = [html.Dl([_head(fact) for fact in facts], className="head-facts")]
@@ -70,6 +72,7 @@ def view(
     parts.append(
         html.Section(
             [html.H2(["Graphs", html.Span(text.count_text(len(rows)), className="count")]), table],
+            id=Overview.BOX,
             className="graphs" if rows else "graphs none",
         )
     )
@@ -83,7 +86,19 @@ def view(
         if figure is not None
         else html.P(NO_TIMELINE, className="absent")
     )
-    parts.append(html.Section([html.H2("Timeline"), strip], className="timeline"))
+    chips = [
+        html.Span(
+            [
+                html.I(className="chip", style={"background": colour}),
+                html.Span(name),
+                html.Span(text.count_text(count), className="count"),
+            ],
+            className="legend-item",
+        )
+        for name, colour, count in legend
+    ]
+    heading = html.Div([html.H2("Timeline"), *chips], className="timeline-head")
+    parts.append(html.Section([heading, strip], className="timeline"))
     return html.Div(parts, className="overview")
 
 
@@ -190,7 +205,9 @@ def graph_rows(context: Context) -> list[dict[str, Any]]:
         replays[executable.graph] = replays.get(executable.graph, 0) + executable.replays
     observed = bool(recording.executables)
     return [
-        _row(context, info, twins.get(info.topology), replays.get(info.key, 0) if observed else None)
+        _row(
+            context, info, twins.get(info.topology), replays.get(info.key, 0) if observed else None
+        )
         for info in recording.graphs.values()
     ]
 
@@ -260,7 +277,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "field": "name",
             "headerName": "Graph",
             "cellRenderer": "GraphLink",
-            "minWidth": 190,
+            "minWidth": 170,
             "flex": 2,
             "filter": "agTextColumnFilter",
         },
@@ -268,38 +285,38 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "field": "label",
             "headerName": "Label",
             "headerTooltip": "What tells it from its siblings",
-            "minWidth": 90,
+            "minWidth": 112,
             "flex": 1,
             "filter": "agTextColumnFilter",
         },
-        _number("nodes", "Nodes", "Bodies included", 84),
-        _number("edges", "Edges", "Bodies included", 84),
+        _number("nodes", "Nodes", "Bodies included", 74),
+        _number("edges", "Edges", "Bodies included", 74),
         {
             "field": "words",
             "headerName": "By type",
             "headerTooltip": "Nodes by type, bodies included",
             "cellRenderer": "TypeBar",
-            "minWidth": 180,
+            "minWidth": 168,
             "flex": 2,
             "filter": "agTextColumnFilter",
             "sortable": False,
         },
-        _number("width", "Width", "Most nodes on one longest-path level", 78),
-        _number("depth", "Depth", "Levels on the longest path", 78),
-        _number("replays", "Replays", "Launches counted while recording", 90),
-        _number("capture", "Capture", "From begin to end of the capture, without our reading", 92),
-        _number("twins", "Alike", "Graphs with this topology, this one included", 76),
+        _number("width", "Width", "Most nodes on one longest-path level", 70),
+        _number("depth", "Depth", "Levels on the longest path", 70),
+        _number("replays", "Replays", "Launches counted while recording", 80),
+        _number("capture", "Capture", "From begin to end of the capture, without our reading", 84),
+        _number("twins", "Alike", "Graphs with this topology, this one included", 64),
         {
             "field": "place",
             "headerName": "Captured at",
-            "minWidth": 160,
+            "minWidth": 130,
             "flex": 2,
             "cellClass": "mono",
             "filter": "agTextColumnFilter",
             "tooltipField": "place",
         },
     ]
-    return dag.AgGrid(
+    table: Component = dag.AgGrid(
         id=Overview.GRAPHS,
         className="grid",
         rowData=rows,
@@ -316,23 +333,27 @@ def grid(rows: list[dict[str, Any]]) -> Component:
         },
         style={"height": None, "width": "100%"},
     )
+    return table
 
 
 def skeleton() -> Component:
     """Return the page with every id and no data."""
     empty: dict[str, Any] = {"data": [], "layout": {"height": 100}}
     row: dict[str, Any] = {"key": "", "name": ""}
-    return view([], [], [], [row], empty)
+    return view([], [], [], [row], empty, [])
 
 
 def register(app: Dash, store: Store, prefix: str) -> None:
     """Add the callbacks of the page."""
 
     def in_browser(name: str, *args: Any) -> None:
-        app.clientside_callback(ClientsideFunction(SHELL, name), *args)
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)  # type: ignore[no-untyped-call]
 
     in_browser("openGraph", Input(Overview.GRAPHS, "cellClicked"))
-    in_browser("filterGraphs", Input(Overview.GRAPHS, "rowData"))
+    # Without an output Dash does not call it when the page appears.
+    in_browser(
+        "filterGraphs", Output(Overview.BOX, "data-filtered"), Input(Overview.GRAPHS, "rowData")
+    )
 
 
 PAGE = Page(

@@ -18,7 +18,8 @@ def main(port: int) -> None:
             (
                 "many.cgl",
                 synthetic.recording(
-                    {f"step {i}": synthetic.layers(1 + i % 9) for i in range(300)}, title="many graphs"
+                    {f"step {i}": synthetic.layers(1 + i % 9) for i in range(300)},
+                    title="many graphs",
                 ),
             ),
             ("big.cgl", synthetic.recording({"big": synthetic.layers(1400)}, title="big")),

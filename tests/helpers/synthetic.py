@@ -119,9 +119,7 @@ def layers(count: int, side: bool = True) -> Graph:
             attention = add("kernel", kernel_payload(functions[0], layer), attention, copy)
         last = add("kernel", kernel_payload(functions[1], layer), attention)
     return Graph(
-        topology=Topology(
-            types=types, source=[s for s, _ in edges], target=[t for _, t in edges]
-        ),
+        topology=Topology(types=types, source=[s for s, _ in edges], target=[t for _, t in edges]),
         payloads=payloads,
         name=f"synthetic layers {count}",
     )
@@ -218,7 +216,7 @@ def recording(
     clock = 5_000_000
     for ordinal, (name, graph) in enumerate(graphs.items()):
         key = f"train.py:{name.replace(' ', '_')}#{ordinal}"
-        label = f"batch_size={2**(ordinal % 9)}"
+        label = f"batch_size={2 ** (ordinal % 9)}"
         info = info_of(graph, key, f"{name} {label}", label, ordinal)
         infos.append(info)
         loaded[key] = graph
@@ -236,9 +234,7 @@ def recording(
         duration = info.capture_duration_ns or 0
         events.append(Event(kind="capture", start_ns=clock, duration_ns=duration, graph=key))
         clock += duration + 300_000
-        events.append(
-            Event(kind="instantiate", start_ns=clock, duration_ns=900_000, graph=key)
-        )
+        events.append(Event(kind="instantiate", start_ns=clock, duration_ns=900_000, graph=key))
         clock += 1_500_000
         for _ in range(3):
             span = replays * 20_000
@@ -286,7 +282,12 @@ def recording(
                 pid=4242,
                 argv=["python", "train.py"],
                 ended="exit",
-                versions={"python": "3.12.1", "torch": "2.11.0+cu130", "driver": "580.82", "cuda": "13.0"},
+                versions={
+                    "python": "3.12.1",
+                    "torch": "2.11.0+cu130",
+                    "driver": "580.82",
+                    "cuda": "13.0",
+                },
                 gpus=[
                     Gpu(
                         index=0,

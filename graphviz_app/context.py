@@ -1,0 +1,30 @@
+"""What a page, its details panel and its menus are built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .state import ViewState, to_url
+from .store import Store
+
+
+@dataclass(frozen=True)
+class Context:
+    """A view of some recordings.
+
+    Attributes
+    ----------
+    store : Store
+    state : ViewState
+        With recording and, where the page is about a graph, graph filled in.
+    prefix : str
+        Path under which the dashboard is served.
+    """
+
+    store: Store
+    state: ViewState
+    prefix: str = "/"
+
+    def url(self, state: ViewState) -> str:
+        """Return the address of another view."""
+        return to_url(state, self.prefix)
