@@ -1,24 +1,56 @@
-// The WebGL2 back end: instanced quads for boxes and lines, nothing else.
+// The WebGL2 back end: quads for boxes and lines, nothing else.
+//
+// The vertices read their record from a texture. Instanced drawing would be the usual way, but
+// software WebGL handles instances one by one: 3,000 boxes took 115 ms a frame.
 
-import { BOX_WORDS, LINE_WORDS } from "./drawlist.mjs";
+import { ATLAS_HEIGHT, ATLAS_WIDTH, TextAtlas } from "./atlas.mjs";
+import { Records, RECORD_WORDS } from "./drawlist.mjs";
 
-const BOX_VERTEX = `#version 300 es
+const TEXELS = RECORD_WORDS / 4;
+const ROW_RECORDS = 1024; // records in a row of the texture
+
+const RECORD = `#version 300 es
+precision highp float;
+precision highp usampler2D;
 uniform vec2 u_view;
-layout(location=0) in vec4 a_rect;
-layout(location=1) in vec4 a_fill;
-layout(location=2) in vec4 a_border;
+uniform usampler2D u_records;
+uvec4 texel(int k) {
+  int record = gl_VertexID / 6;
+  return texelFetch(u_records, ivec2((record % ${ROW_RECORDS}) * ${TEXELS} + k, record / ${ROW_RECORDS}), 0);
+}
+vec2 corner() {
+  int k = gl_VertexID % 6;
+  return vec2(k == 1 || k == 3 || k == 4, k == 2 || k == 4 || k == 5);
+}
+vec4 colourOf(uint word) {
+  return vec4(word & 255u, (word >> 8) & 255u, (word >> 16) & 255u, word >> 24) / 255.0;
+}
+vec4 place(vec2 p) {
+  return vec4(p.x / u_view.x * 2.0 - 1.0, 1.0 - p.y / u_view.y * 2.0, 0.0, 1.0);
+}`;
+
+const BOX_VERTEX = `${RECORD}
 flat out vec4 v_fill;
 flat out vec4 v_border;
 flat out vec2 v_half;
 out vec2 v_at;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
-  v_fill = a_fill;
-  v_border = a_border;
-  v_half = a_rect.zw * 0.5;
-  v_at = (corner - 0.5) * a_rect.zw;
-  vec2 p = (a_rect.xy + corner * a_rect.zw) / u_view;
-  gl_Position = vec4(p.x * 2.0 - 1.0, 1.0 - p.y * 2.0, 0.0, 1.0);
+  vec4 rect = uintBitsToFloat(texel(0));
+  uvec4 colours = texel(1);
+  vec2 at = corner();
+  v_fill = colourOf(colours.x);
+  v_border = colourOf(colours.y);
+  v_half = rect.zw * 0.5;
+  v_at = (at - 0.5) * rect.zw;
+  gl_Position = place(rect.xy + at * rect.zw);
+}`;
+
+const FLAT_VERTEX = `${RECORD}
+flat out vec4 v_fill;
+void main() {
+  vec4 rect = uintBitsToFloat(texel(0));
+  v_fill = colourOf(texel(1).x);
+  gl_Position = place(rect.xy + corner() * rect.zw);
 }`;
 
 const FLAT_FRAGMENT = `#version 300 es
@@ -48,29 +80,24 @@ void main() {
   colour = vec4(c.rgb, c.a * inside);
 }`;
 
-const LINE_VERTEX = `#version 300 es
-uniform vec2 u_view;
+const LINE_VERTEX = `${RECORD}
 uniform float u_ratio;
-layout(location=0) in vec4 a_ends;
-layout(location=1) in vec2 a_width;
-layout(location=2) in vec4 a_colour;
 flat out vec4 v_colour;
 out float v_side;
 out float v_half;
 void main() {
-  bool far = (gl_VertexID & 1) == 1;
-  float side = float(gl_VertexID >> 1) * 2.0 - 1.0;
-  vec2 along = a_ends.zw - a_ends.xy;
+  vec4 ends = uintBitsToFloat(texel(0));
+  uvec4 rest = texel(1);
+  vec2 widths = uintBitsToFloat(rest.xy);
+  vec2 at = corner();
+  vec2 along = ends.zw - ends.xy;
   float size = length(along);
   along = size > 0.0001 ? along / size : vec2(0.0, 1.0);
-  float width = far ? a_width.y : a_width.x;
-  float reach = max(a_width.x, a_width.y) * 0.5 + 1.0 / u_ratio;
-  v_half = width * 0.5;
-  v_side = side * reach;
-  v_colour = a_colour;
-  vec2 p = (far ? a_ends.zw : a_ends.xy) + vec2(-along.y, along.x) * v_side;
-  p /= u_view;
-  gl_Position = vec4(p.x * 2.0 - 1.0, 1.0 - p.y * 2.0, 0.0, 1.0);
+  float reach = max(widths.x, widths.y) * 0.5 + 1.0 / u_ratio;
+  v_half = mix(widths.x, widths.y, at.x) * 0.5;
+  v_side = (at.y * 2.0 - 1.0) * reach;
+  v_colour = colourOf(rest.z);
+  gl_Position = place(mix(ends.xy, ends.zw, at.x) + vec2(-along.y, along.x) * v_side);
 }`;
 
 const LINE_FRAGMENT = `#version 300 es
@@ -85,6 +112,31 @@ void main() {
   colour = vec4(v_colour.rgb, v_colour.a * cover);
 }`;
 
+// A text's record: x, y, width, height as floats; x and y in the atlas as integers; RGBA.
+const TEXT_VERTEX = `${RECORD}
+uniform float u_ratio;
+flat out vec4 v_colour;
+out vec2 v_texel;
+void main() {
+  vec4 rect = uintBitsToFloat(texel(0));
+  uvec4 rest = texel(1);
+  vec2 at = corner();
+  v_colour = colourOf(rest.z);
+  v_texel = vec2(rest.xy) + at * rect.zw * u_ratio;
+  gl_Position = place(rect.xy + at * rect.zw);
+}`;
+
+const TEXT_FRAGMENT = `#version 300 es
+precision highp float;
+uniform sampler2D u_atlas;
+flat in vec4 v_colour;
+in vec2 v_texel;
+out vec4 colour;
+void main() {
+  float cover = texelFetch(u_atlas, ivec2(v_texel), 0).r;
+  colour = vec4(v_colour.rgb, v_colour.a * cover);
+}`;
+
 export class WebGLRenderer {
   static create(canvas) {
     const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false });
@@ -95,25 +147,24 @@ export class WebGLRenderer {
 
   constructor(gl) {
     this.gl = gl;
+    this.atlas = new TextAtlas();
+    this.texts = new Records();
     this.restore();
   }
 
   /** Build programs and buffers, at the start and after a lost context came back. */
   restore() {
     const { gl } = this;
-    this.flat = program(gl, BOX_VERTEX, FLAT_FRAGMENT);
+    this.flat = program(gl, FLAT_VERTEX, FLAT_FRAGMENT);
     this.round = program(gl, BOX_VERTEX, ROUND_FRAGMENT);
     this.lines = program(gl, LINE_VERTEX, LINE_FRAGMENT);
-    this.boxes = instances(gl, BOX_WORDS, [
-      [4, gl.FLOAT],
-      [4, gl.UNSIGNED_BYTE],
-      [4, gl.UNSIGNED_BYTE],
-    ]);
-    this.segments = instances(gl, LINE_WORDS, [
-      [4, gl.FLOAT],
-      [2, gl.FLOAT],
-      [4, gl.UNSIGNED_BYTE],
-    ]);
+    this.text = program(gl, TEXT_VERTEX, TEXT_FRAGMENT);
+    const store = () => ({ texture: recordTexture(gl), rows: 0 });
+    this.stores = { lines: store(), boxes: store(), plates: store(), texts: store() };
+    this.coverage = recordTexture(gl);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R8, ATLAS_WIDTH, ATLAS_HEIGHT);
+    this.atlas.clear();
+    gl.bindVertexArray(gl.createVertexArray());
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
   }
 
@@ -126,7 +177,7 @@ export class WebGLRenderer {
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.BLEND);
     this.#use(this.lines, width, height, { ratio });
-    this.#instances(this.segments, list.lines);
+    this.#quads(this.stores.lines, list.lines);
     const rounded = list.radius > 0;
     if (!rounded) gl.disable(gl.BLEND);
     this.#use(rounded ? this.round : this.flat, width, height, {
@@ -135,7 +186,12 @@ export class WebGLRenderer {
       stroke: list.border,
       bar: list.bar,
     });
-    this.#instances(this.boxes, list.boxes);
+    this.#quads(this.stores.boxes, list.boxes);
+    if (list.plates.count) {
+      this.#use(this.flat, width, height, {});
+      this.#quads(this.stores.plates, list.plates);
+    }
+    if (list.texts.length) this.#drawTexts(list.texts, width, height, ratio);
   }
 
   #use(shader, width, height, values) {
@@ -145,16 +201,69 @@ export class WebGLRenderer {
     for (const [name, value] of Object.entries(values)) gl.uniform1f(shader.at(`u_${name}`), value);
   }
 
-  #instances({ array, buffer }, records) {
+  #drawTexts(texts, width, height, ratio) {
+    const { gl, atlas } = this;
+    if (!this.#placeTexts(texts, ratio)) {
+      atlas.clear(); // full of texts that are no longer shown
+      this.#placeTexts(texts, ratio);
+    }
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.coverage);
+    const [from, to] = atlas.dirty;
+    if (to > from) {
+      gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+      gl.texSubImage2D(
+        gl.TEXTURE_2D, 0, 0, from, ATLAS_WIDTH, to - from, gl.RED, gl.UNSIGNED_BYTE,
+        atlas.coverage, from * ATLAS_WIDTH,
+      );
+      atlas.dirty = [0, 0];
+    }
+    gl.activeTexture(gl.TEXTURE0);
+    gl.enable(gl.BLEND);
+    this.#use(this.text, width, height, { ratio });
+    gl.uniform1i(this.text.at("u_atlas"), 1);
+    this.#quads(this.stores.texts, this.texts);
+  }
+
+  /** Fill the records of texts, snapped to device pixels; false if the atlas is too full. */
+  #placeTexts(texts, ratio) {
+    this.texts.count = 0;
+    let complete = true;
+    for (const { text, x, y, font, colour } of texts) {
+      const slot = this.atlas.slot(text, font, ratio);
+      if (!slot) {
+        complete = false;
+        continue;
+      }
+      const at = this.texts.add();
+      const { float, uint } = this.texts;
+      float[at] = (Math.round(x * ratio) - slot.pad) / ratio;
+      float[at + 1] = Math.round(y * ratio - slot.height / 2) / ratio;
+      float[at + 2] = slot.width / ratio;
+      float[at + 3] = slot.height / ratio;
+      uint[at + 4] = slot.x;
+      uint[at + 5] = slot.y;
+      uint[at + 6] = colour;
+    }
+    return complete;
+  }
+
+  #quads(store, records) {
     const { gl } = this;
     if (!records.count) return;
-    gl.bindVertexArray(array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(
-      gl.ARRAY_BUFFER, records.float, gl.STREAM_DRAW, 0, records.count * records.words,
+    gl.bindTexture(gl.TEXTURE_2D, store.texture);
+    const rows = Math.ceil(records.count / ROW_RECORDS);
+    const width = ROW_RECORDS * TEXELS;
+    if (rows > store.rows) {
+      store.rows = rows;
+      gl.texImage2D(
+        gl.TEXTURE_2D, 0, gl.RGBA32UI, width, rows, 0, gl.RGBA_INTEGER, gl.UNSIGNED_INT, null,
+      );
+    }
+    gl.texSubImage2D(
+      gl.TEXTURE_2D, 0, 0, 0, width, rows, gl.RGBA_INTEGER, gl.UNSIGNED_INT, records.uint,
     );
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, records.count);
-    gl.bindVertexArray(null);
+    gl.drawArrays(gl.TRIANGLES, 0, 6 * records.count);
   }
 
   dispose() {
@@ -185,18 +294,11 @@ function program(gl, vertex, fragment) {
   return { program: result, at };
 }
 
-function instances(gl, words, attributes) {
-  const array = gl.createVertexArray();
-  const buffer = gl.createBuffer();
-  gl.bindVertexArray(array);
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  let offset = 0;
-  attributes.forEach(([size, type], location) => {
-    gl.enableVertexAttribArray(location);
-    gl.vertexAttribPointer(location, size, type, type !== gl.FLOAT, words * 4, offset);
-    gl.vertexAttribDivisor(location, 1);
-    offset += type === gl.FLOAT ? 4 * size : size;
-  });
-  gl.bindVertexArray(null);
-  return { array, buffer };
+function recordTexture(gl) {
+  const texture = gl.createTexture();
+  gl.bindTexture(gl.TEXTURE_2D, texture);
+  // An integer texture is complete only with these filters.
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  return texture;
 }

@@ -31,6 +31,18 @@ export class Canvas2DRenderer {
     context.fillRect(0, 0, width, height);
     this.#lines(list.lines);
     this.#boxes(list);
+    this.#boxes({ boxes: list.plates, radius: 0 });
+    this.#texts(list.texts);
+  }
+
+  #texts(texts) {
+    const { context } = this;
+    context.textBaseline = "middle";
+    for (const { text, x, y, font, colour } of texts) {
+      if (context.font !== font) context.font = font;
+      context.fillStyle = this.#style(colour);
+      context.fillText(text, x, y);
+    }
   }
 
   #lines({ count, words, float, uint }) {

@@ -4,15 +4,18 @@ import { buildStrips, shiftsFor } from "./lod.mjs";
 import { BACK, STRAIGHT, WRAP, corners } from "./routes.mjs";
 import { mix, pack, tints } from "./theme.mjs";
 
-export const BOX_WORDS = 6; // x, y, width, height as floats; fill, border as RGBA
-export const LINE_WORDS = 7; // x0, y0, x1, y1, width at 0, width at 1 as floats; RGBA
+// Records are eight words, so that one is two texels of four words for the GPU.
+// Box: x, y, width, height as floats; fill, border as RGBA; two unused.
+// Line: x0, y0, x1, y1, width at its start, width at its end as floats; RGBA; one unused.
+export const RECORD_WORDS = 8;
 
 /** A growing array of records that are partly floats and partly packed colours. */
-class Records {
-  constructor(words) {
-    this.words = words;
-    this.count = 0;
-    this.#allocate(1024 * words);
+export class Records {
+  words = RECORD_WORDS;
+  count = 0;
+
+  constructor() {
+    this.#allocate(1024 * RECORD_WORDS);
   }
 
   #allocate(length) {
@@ -25,15 +28,17 @@ class Records {
 
   /** Offset of a new record. */
   add() {
-    const at = this.count++ * this.words;
-    if (at + this.words > this.float.length) this.#allocate(this.float.length * 2);
+    const at = this.count++ * RECORD_WORDS;
+    if (at + RECORD_WORDS > this.float.length) this.#allocate(this.float.length * 2);
     return at;
   }
 }
 
 export class DrawList {
-  boxes = new Records(BOX_WORDS);
-  lines = new Records(LINE_WORDS);
+  boxes = new Records();
+  lines = new Records();
+  plates = new Records(); // boxes over everything but texts
+  texts = []; // { text, x, y, font, colour }: y is the middle
   background = [255, 255, 255];
   radius = 0;
   border = 0;
@@ -54,6 +59,16 @@ export class DrawList {
     uint[at + 5] = border;
   }
 
+  plate(x, y, width, height, fill) {
+    const at = this.plates.add();
+    this.plates.float.set([x, y, width, height], at);
+    this.plates.uint[at + 4] = fill;
+  }
+
+  text(text, x, y, font, colour) {
+    this.texts.push({ text, x, y, font, colour });
+  }
+
   line(x0, y0, x1, y1, colour, width0, width1 = width0) {
     const at = this.lines.add();
     const { float, uint } = this.lines;
@@ -67,16 +82,14 @@ export class DrawList {
   }
 
   clear(theme) {
-    this.boxes.count = this.lines.count = this.visible.length = 0;
+    for (const records of [this.boxes, this.lines, this.plates]) records.count = 0;
+    this.visible.length = this.texts.length = 0;
     this.background = theme.background;
   }
 
   /** Fill the list for one frame. `state` holds colouring, emphasis, selection and a version. */
   build(scene, camera, theme, state, { lines = true } = {}) {
-    this.boxes.count = 0;
-    this.lines.count = 0;
-    this.visible.length = 0;
-    this.background = theme.background;
+    this.clear(theme);
     const { scale } = camera;
     const boxHeight = scene.cell.boxHeight * scale;
     const legend = scene.header.colourings[state.colouring].legend;
@@ -184,7 +197,7 @@ export class DrawList {
     const view = camera.window();
     const gapPixels = (cell.height - cell.boxHeight) * scale;
     const showStraight = gapPixels >= 1.6;
-    const shortest = showStraight ? 0 : 9 / scale;
+    const shortest = showStraight ? 0 : (this.mode === "strips" ? 16 : 9) / scale;
     const width = Math.min(1.5, Math.max(0.7, 1.3 * scale));
     const fade = this.mode === "strips" ? 0.35 : showStraight ? 0.85 : 0.5;
     const normal = pack(mix(theme.background, theme.edge, fade));

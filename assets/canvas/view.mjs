@@ -48,7 +48,7 @@ export class View {
       role: "application",
       "aria-label": "Graph",
     });
-    const overlay = element("canvas", "cglens-labels", { "aria-hidden": "true" });
+    const ring = element("div", "cglens-focus");
     this.announcer = element("div", "cglens-announcer", { "aria-live": "polite" });
     this.notice = element("div", "cglens-notice", { role: "status" });
     this.failure = element("div", "cglens-failure", { role: "alert" });
@@ -65,11 +65,11 @@ export class View {
       button.addEventListener("click", act);
       buttons.append(button);
     }
-    this.root.append(this.canvas, overlay, buttons, this.notice, this.failure, this.announcer);
+    this.root.append(this.canvas, ring, buttons, this.notice, this.failure, this.announcer);
     host.append(this.root);
     this.minimap = new Minimap(this.root, (x, y) => this.centreOn(x, y));
     this.tooltip = new Tooltip(this.root);
-    this.labels = new Labels(overlay);
+    this.labels = new Labels();
     this.renderer =
       (host.dataset.renderer === "2d" ? null : WebGLRenderer.create(this.canvas)) ??
       new Canvas2DRenderer(this.canvas);
@@ -99,7 +99,6 @@ export class View {
     this.ratio = ratio;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    this.labels.resize(width, height, ratio);
     this.camera.resize(width, height);
     if (wasFitted || this.unfitted) this.camera.set(this.camera.fitted());
     this.unfitted = false;
@@ -140,7 +139,6 @@ export class View {
     this.failure.textContent = message;
     this.failure.hidden = false;
     this.notice.hidden = this.minimap.box.hidden = true;
-    this.labels.canvas.style.display = "none";
     this.tooltip.hide();
     this.invalidate();
   }
@@ -158,12 +156,12 @@ export class View {
     const { list, camera, theme, state, ratio } = this;
     if (this.scene) {
       list.build(this.scene, camera, theme, state);
+      this.labels.add(list, this.scene, camera, theme, state);
     } else {
       list.clear(theme);
     }
     this.renderer.draw(list, camera.width, camera.height, ratio ?? 1);
     if (this.scene) {
-      this.labels.draw(this.scene, camera, theme, state, list.visible, ratio);
       this.minimap.update(this.scene, camera, theme, state, this.themeKey ?? 0, ratio);
     }
     this.frames++;
@@ -354,7 +352,7 @@ export class View {
   }
 
   stats() {
-    const { scene, camera, list, labels } = this;
+    const { scene, camera, list } = this;
     return {
       nodes: scene?.nodes ?? 0,
       edges: scene?.edges ?? 0,
@@ -363,7 +361,7 @@ export class View {
       mode: list.mode,
       boxes: list.boxes.count,
       lines: list.lines.count,
-      labels: labels.shown,
+      texts: list.texts.length,
       scale: camera.scale,
       fitScale: camera.fitScale,
       frames: this.frames,

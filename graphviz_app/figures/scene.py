@@ -24,7 +24,7 @@ from ..layout.bands import BAND_GAP, CELL_HEIGHT, CELL_WIDTH
 
 MAGIC = b"CGLS"
 VERSION = 1
-BOX_WIDTH = 150.0
+BOX_WIDTH = 164.0
 BOX_HEIGHT = 24.0
 MAX_TEXT = 400
 """Characters of a name that reach the browser; a kernel name may have a megabyte."""
@@ -224,9 +224,7 @@ def _pack(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
         }
         offset += -(-values.nbytes // 8) * 8
     header["bytes"] = offset
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "replace"
-    )
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     parts = [MAGIC, struct.pack("<II", VERSION, len(text)), text, b"\0" * (-(12 + len(text)) % 8)]
     for values in arrays.values():
         little = values.astype(values.dtype.newbyteorder("<"), copy=False)
@@ -253,7 +251,10 @@ def decode_scene(data: bytes) -> Scene:
         raise ValueError(f"the payload has {len(data)} bytes; expected {begin + header['bytes']}")
     arrays = {
         name: np.frombuffer(
-            data, np.dtype(entry["type"]).newbyteorder("<"), entry["length"], begin + entry["offset"]
+            data,
+            np.dtype(entry["type"]).newbyteorder("<"),
+            entry["length"],
+            begin + entry["offset"],
         )
         for name, entry in header["arrays"].items()
     }

@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 
 from .pack import Placement
 
-CELL_WIDTH = 168.0
+CELL_WIDTH = 184.0
 """Width of a lane in the units in which one screen pixel is 1.0 at full size."""
-CELL_HEIGHT = 38.0
+CELL_HEIGHT = 36.0
 """Height of a row in the same units."""
 BAND_GAP = 0.3
 """Space between two bands, in lanes."""
 FULL_SIZE_HEIGHT = 700.0
 """A picture that fits into this height at full size is not folded further."""
+BETTER = 1.02
+"""How much larger a picture must show before more bands are worth it."""
+MANY_ROWS = 5000
+"""From this many rows on, fewer numbers of bands are tried."""
 SLACK = 0.15
 """Share of a band's height by which a cut may move to where fewer edges cross."""
 
@@ -77,9 +81,7 @@ def _widths(
     return band, used.reshape(-1, lanes).sum(axis=1)
 
 
-def fold(
-    placement: Placement, crossing: NDArray[np.int64], aspect: float, period: int = 0
-) -> Fold:
+def fold(placement: Placement, crossing: NDArray[np.int64], aspect: float, period: int = 0) -> Fold:
     """Choose the number of bands that shows the picture largest in a view of this aspect.
 
     Parameters
@@ -95,12 +97,8 @@ def fold(
         parts side by side.
     """
     rows, lanes = placement.rows, int(placement.lane.max()) + 1
-    mean_lanes = len(np.unique(placement.row * lanes + placement.lane)) / rows
-    ideal = (aspect * rows * CELL_HEIGHT / (max(1.0, mean_lanes) * CELL_WIDTH)) ** 0.5
-    factors = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5) if rows < 5000 else (0.6, 0.8, 1.0)
-    tries = sorted({1, *(min(rows, max(1, round(ideal * f))) for f in factors)})
-    best: Fold | None = None
-    for bands in tries:
+
+    def attempt(bands: int) -> Fold:
         step = rows / bands
         if period and step >= period:
             step = period * round(step / period)
@@ -114,9 +112,22 @@ def fold(
             FULL_SIZE_HEIGHT * aspect / (width * CELL_WIDTH),
             FULL_SIZE_HEIGHT / (height * CELL_HEIGHT),
         )
-        if best is None or scale > best.scale * 1.02:
-            best = Fold(cuts, (width, height), scale)
-    assert best is not None
+        return Fold(cuts, (width, height), scale)
+
+    def ideal_bands(lanes_per_band: float) -> float:
+        return float((aspect * rows * CELL_HEIGHT / (lanes_per_band * CELL_WIDTH)) ** 0.5)
+
+    best = attempt(1)
+    # A band is as wide as its widest row, which depends on the cuts: approach it from a guess.
+    ideal = ideal_bands(best.size[0])
+    for _ in range(3):
+        guess = attempt(min(rows, max(1, round(ideal))))
+        best = guess if guess.scale > best.scale * BETTER else best
+        ideal = ideal_bands(guess.size[0] / (len(guess.cuts) - 1))
+    factors = (0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4) if rows < MANY_ROWS else (0.85, 1.0, 1.15)
+    for bands in sorted({min(rows, max(1, round(ideal * f))) for f in factors}):
+        other = attempt(bands)
+        best = other if other.scale > best.scale * BETTER else best
     return best
 
 

@@ -14,9 +14,9 @@ from .pack import Placement, place
 from .repeats import repeat_period
 from .routes import find_routes
 
-SHELF_LIMITS = (16, 8)
+SHELF_LIMITS = (16, 8, 4)
 """Widths, in lanes, that are tried for stacking independent parallel parts."""
-SHELF_GAIN = 1.3
+SHELF_GAIN = 1.25
 """How much larger a picture must show before its parallel parts are stacked."""
 DEFAULT_ASPECT = 1.3
 

@@ -1,7 +1,5 @@
 """Topological order and longest-path levels, for graphs that may be broken."""
 
-# ruff: noqa: PLR1730 - calls of min and max would double the time of the two inner loops
-
 from __future__ import annotations
 
 from dataclasses import dataclass

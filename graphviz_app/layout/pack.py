@@ -29,9 +29,12 @@ class Placement:
 
 
 def shelve(
-    heights: Sequence[int], widths: Sequence[int], limit: int
+    heights: Sequence[int], widths: Sequence[int], limit: int, tallest_without_gap: int = 0
 ) -> tuple[list[int], list[int], int]:
     """Put boxes on shelves at most ``limit`` lanes wide, the tallest first.
+
+    An empty row under a shelf keeps the edges out of it apart from those into the next; shelves
+    of at most ``tallest_without_gap`` rows go without.
 
     Returns
     -------
@@ -43,7 +46,8 @@ def shelve(
     for i in sorted(range(len(heights)), key=lambda i: -heights[i]):
         full = used > 0 and used + widths[i] > limit
         if full or heights[i] < height * SIMILAR_HEIGHT:
-            top, height, used = top + height, 0, 0
+            gap = height > tallest_without_gap
+            top, height, used = top + height + gap, 0, 0
         row[i], lane[i] = top, used
         used += widths[i]
         height = max(height, heights[i])
@@ -63,14 +67,14 @@ def _stack_components(
     widths = np.zeros(count, dtype=np.int64)
     np.maximum.at(heights, component[chains.chain], level + 1)
     np.maximum.at(widths, component, chains.lane + 1)
-    rows, lanes, _ = shelve(heights.tolist(), widths.tolist(), limit)
+    rows, lanes, _ = shelve(heights.tolist(), widths.tolist(), limit, tallest_without_gap=1)
     return np.array(rows)[component], np.array(lanes)[component]
 
 
 def _wide_slabs(
     first: NDArray[np.int64], last: NDArray[np.int64], levels: int, limit: int
 ) -> NDArray[np.int64]:
-    """Number the runs of levels in which more than ``limit`` chains are alive; 0 is none."""
+    """Count off the runs of levels in which more than ``limit`` chains are alive; 0 is none."""
     alive = np.bincount(first, minlength=levels + 1) - np.bincount(last + 1, minlength=levels + 1)
     wide = np.cumsum(alive)[:levels] > limit
     starts = wide & ~np.concatenate([[False], wide[:-1]])

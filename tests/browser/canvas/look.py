@@ -1,4 +1,4 @@
-"""Take pictures of the canvas and time it: ``python -m tests.browser.canvas.look OUT [SCENE...]``."""
+"""Pictures and times of the canvas: ``python -m tests.browser.canvas.look OUT [SCENE...]``."""
 
 from __future__ import annotations
 

@@ -126,7 +126,9 @@ def block12() -> SyntheticGraph:
     text = BLOCK12.read_text()
     graph = SyntheticGraph()
     position: dict[str, int] = {}
-    for match in re.finditer(r'"(graph_\d+_node_\d+)"\[[^\]]*?label="(\d+)\n(.*?)\n"\]', text, re.S):
+    for match in re.finditer(
+        r'"(graph_\d+_node_\d+)"\[[^\]]*?label="(\d+)\n(.*?)\n"\]', text, re.S
+    ):
         name = match[3].replace("\n", " ")
         kind = name.split()[0].lower() if name.startswith(("MEM", "EMPTY")) else "kernel"
         position[match[1]] = graph.node(kind, short_name(name), name=name)
@@ -169,7 +171,9 @@ def categories(values: list[str], colours: dict[str, str] | tuple[str, ...]) -> 
     legend = [
         LegendEntry(
             value,
-            colours.get(value, "#999999") if isinstance(colours, dict) else colours[k % len(colours)],
+            colours.get(value, "#999999")
+            if isinstance(colours, dict)
+            else colours[k % len(colours)],
             values.count(value),
         )
         for k, value in enumerate(ranked)
@@ -190,7 +194,9 @@ def payload(graph: SyntheticGraph, *, by: str = "type") -> bytes:
     ]
     warnings = []
     if len(layout.back_edges):
-        warnings.append("This graph has a cycle, which no CUDA graph can have; dashed edges close it.")
+        warnings.append(
+            "This graph has a cycle, which no CUDA graph can have; dashed edges close it."
+        )
     return encode_scene(
         layout,
         source,

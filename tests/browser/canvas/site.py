@@ -13,7 +13,12 @@ from .scenes import SCENES
 
 HERE = Path(__file__).parent
 ASSETS = Path(__file__).parents[3] / "assets"
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript"}
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+}
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'"
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
