@@ -155,7 +155,14 @@ def write_stream(
 ) -> None:
     """Write a recording to an open binary stream; see :func:`write`."""
     entry = format_named(format)
-    _write(entry, recording, stream, select(recording, entry, graph))
+    keys = select(recording, entry, graph)
+    try:
+        _write(entry, recording, stream, keys)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror or error}") from error
 
 
 def select(recording: Recording, entry: Format, graph: str | None) -> list[str]:

@@ -1,0 +1,253 @@
+"""Sum up a recording: what was recorded, on what, its graphs and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import Command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from capture.model import GraphInfo, Recording
+
+FIRST_GRAPHS = 20
+_NARROWEST = 100
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print everything known as JSON.")
+@click.option("--graph", "key", metavar="KEY", help="Only this graph, in full.")
+@click.option("--all", "show_all", is_flag=True, help=f"All graphs, not the first {FIRST_GRAPHS}.")
+def info(file: Path, as_json: bool, key: str | None, show_all: bool) -> None:
+    """Sum up FILE: a recording (.cgl), a recording folder, or any format that can be read."""
+    from capture.formats import read
+
+    recording = read(file)
+    if key is not None:
+        recording.info(key)
+    if as_json:
+        click.echo(document(recording, key), nl=False)
+        return
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        # Piped into a pager or a file: no terminal says how wide, and cut columns cannot be read.
+        console = Console(markup=False, highlight=False, emoji=False, width=2 * _NARROWEST)
+    if key is not None:
+        _show_graph(console, recording, recording.info(key))
+    else:
+        _show(console, file, recording, show_all)
+
+
+def document(recording: Recording, key: str | None = None) -> str:
+    """Return what is known without opening any graph, as indented JSON."""
+    import msgspec
+
+    from capture.codec import dump
+    from capture.formats import documents
+
+    infos = [i for i in recording.graphs.values() if key in (None, i.key)]
+    failed = [i for i in recording.failed.values() if key in (None, i.key)]
+    content = {
+        "metadata": dump(recording.metadata),
+        "processes": [dump(process) for process in recording.processes],
+        "graphs": [dump(item) for item in infos],
+        "failed": [dump(item) for item in failed],
+        "executables": [dump(item) for item in recording.executables if key in (None, item.graph)],
+    }
+    return msgspec.json.format(documents.encode(content, sort=False), indent=2).decode() + "\n"
+
+
+def clean(text: str) -> str:
+    """Return text without what a terminal would act on."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+def _facts(console: Console, facts: list[tuple[str, str]]) -> None:
+    width = max((len(name) for name, text in facts if text), default=0)
+    for name, text in facts:
+        if text:
+            console.print(f"{name:<{width}}  {clean(text)}", soft_wrap=True)
+
+
+def _show(console: Console, file: Path, recording: Recording, show_all: bool) -> None:
+    console.print(clean(recording.metadata.title or file.name), style="bold", soft_wrap=True)
+    _facts(console, [*_about(recording), *_machines(recording), *_costs(recording)])
+    infos = list(recording.graphs.values())
+    if infos:
+        console.print()
+        _table(console, recording, infos if show_all else infos[:FIRST_GRAPHS])
+        if len(infos) > FIRST_GRAPHS and not show_all:
+            left = len(infos) - FIRST_GRAPHS
+            console.print(f"and {left} more: --all shows them, --graph KEY one in full")
+    for failed in recording.failed.values():
+        console.print()
+        console.print(f"Failed capture {clean(failed.name or failed.key)}", style="bold")
+        _facts(console, _failure(failed))
+    console.print()
+    _facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])
+    warnings = dict.fromkeys(
+        [*recording.metadata.warnings, *(w for item in infos for w in item.warnings)]
+    )
+    for warning in list(warnings)[:FIRST_GRAPHS]:
+        console.print(f"warning: {clean(warning)}", soft_wrap=True)
+    if len(warnings) > FIRST_GRAPHS:
+        console.print(f"and {len(warnings) - FIRST_GRAPHS} more warnings: --json has them")
+
+
+def _about(recording: Recording) -> list[tuple[str, str]]:
+    from graphviz_app.format import command_text, counted, duration_text, moment_text
+
+    data = recording.metadata
+    infos = recording.graphs.values()
+    nodes, edges = sum(i.node_count for i in infos), sum(i.edge_count for i in infos)
+    graphs = [
+        counted(len(recording.graphs), "graph"),
+        counted(nodes, "node"),
+        counted(edges, "edge"),
+    ]
+    if recording.failed:
+        graphs.append(counted(len(recording.failed), "failed capture"))
+    took = duration_text(data.duration_ns) if data.duration_ns is not None else ""
+    ended = "" if data.exit_code in (None, 0) else f"exit code {data.exit_code}"
+    incomplete = "" if data.complete else "incomplete"
+    return [
+        ("holds", ", ".join(graphs)),
+        ("command", command_text(data.command)),
+        ("started", "" if data.started_unix_ns is None else moment_text(data.started_unix_ns)),
+        ("took", ", ".join(text for text in (took, ended, incomplete) if text)),
+        ("source", data.source if data.source != "recorded" else ""),
+    ]
+
+
+def _machines(recording: Recording) -> list[tuple[str, str]]:
+    gpus = {gpu.name: None for process in recording.processes for gpu in process.gpus}
+    versions = {
+        f"{name} {version}": None
+        for process in recording.processes
+        for name, version in process.versions.items()
+    }
+    lost = sum(1 for process in recording.processes if process.ended == "lost")
+    return [
+        ("on", ", ".join(gpus)),
+        ("with", ", ".join(versions)),
+        ("lost", f"{lost} of {len(recording.processes)} processes ended without notice")
+        if lost
+        else ("lost", ""),
+    ]
+
+
+def _costs(recording: Recording) -> list[tuple[str, str]]:
+    from graphviz_app.format import duration_text, label_text
+
+    costs: dict[str, int] = {}
+    for process in recording.processes:
+        for name, cost_ns in process.costs_ns.items():
+            costs[name] = costs.get(name, 0) + cost_ns
+    text = ", ".join(f"{label_text(name)} {duration_text(ns)}" for name, ns in costs.items())
+    return [("recording added", text)]
+
+
+def _table(console: Console, recording: Recording, infos: list[GraphInfo]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from graphviz_app.format import ABSENT, count_text, type_text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("key", overflow="fold")
+    for name in ("nodes", "edges", "bodies", "width", "depth", "replays"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("types", overflow="fold")
+    replays: dict[str, int] = {}
+    for item in recording.executables:
+        replays[item.graph] = replays.get(item.graph, 0) + item.replays
+    for entry in infos:
+        types = sorted(entry.type_counts.items(), key=lambda pair: -pair[1])
+        table.add_row(
+            clean(entry.key),
+            count_text(entry.node_count),
+            count_text(entry.edge_count),
+            count_text(entry.body_count),
+            count_text(entry.width),
+            count_text(entry.depth),
+            count_text(replays[entry.key]) if entry.key in replays else ABSENT,
+            clean(", ".join(f"{count} {type_text(name)}" for name, count in types)),
+        )
+    console.print(table)
+
+
+def _failure(entry: GraphInfo) -> list[tuple[str, str]]:
+    from graphviz_app.format import counted
+
+    failure = entry.failure
+    if failure is None:
+        return []
+    place = failure.place or entry.place
+    reached = (
+        f"{counted(entry.node_count, 'node')} captured until then"
+        if failure.nodes_read
+        else f"nodes not read: {failure.reason}"
+    )
+    return [
+        ("error", f"{failure.error}: {failure.message}" if failure.message else failure.error),
+        ("at", _place(place)),
+        ("reached", reached),
+    ]
+
+
+def _place(place: Any) -> str:
+    if place is None:
+        return ""
+    return f"{place.file}:{place.line}" + (f" in {place.function}" if place.function else "")
+
+
+def _evidence(infos: list[GraphInfo]) -> list[tuple[str, str]]:
+    kinds: dict[str, list[Any]] = {}
+    for entry in infos:
+        for name, evidence in entry.evidence.items():
+            kinds.setdefault(str(name), []).append(evidence)
+    rows: list[tuple[str, str]] = []
+    for name, found in kinds.items():
+        present = [item for item in found if item.present]
+        how = next((item.how for item in present if item.how), "")
+        reasons = list(dict.fromkeys(item.reason for item in found if not item.present))
+        parts = []
+        if present:
+            some = "" if len(present) == len(infos) else f" for {len(present)} of {len(infos)}"
+            parts.append(f"present{some}" + (f" ({how})" if how else ""))
+        if reasons:
+            more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+            parts.append(f"absent: {reasons[0] or 'no reason given'}{more}")
+        rows.append((name.replace("_", " "), "; ".join(parts)))
+    return rows
+
+
+def _show_graph(console: Console, recording: Recording, entry: GraphInfo) -> None:
+    from graphviz_app.format import show
+
+    console.print(clean(entry.name or entry.key), style="bold", soft_wrap=True)
+    apart = ("name", "evidence", "warnings", "failure", "place", "extra")
+    fields = [
+        show(name, getattr(entry, name))
+        for name in entry.__struct_fields__
+        if name not in apart and getattr(entry, name) not in (None, "", {}, [])
+    ]
+    facts = [(field.label, field.text) for field in fields]
+    facts += [("captured at", _place(entry.place)), *_failure(entry)]
+    facts += [(f"evidence {name}", text) for name, text in _evidence([entry])]
+    for item in recording.executables_of(entry.key):
+        ended = f", {item.ended}" if item.ended else ""
+        facts.append(("executable", f"{item.id}: {item.replays} replays{ended}"))
+    _facts(console, facts)
+    for warning in entry.warnings:
+        console.print(f"warning: {clean(warning)}", soft_wrap=True)
+
+
+COMMAND = Command(name="info", command=info)
