@@ -142,7 +142,7 @@ def add_memcpy(
 
 
 def add_mem_alloc(graph: Any, after: list[Any], size_bytes: int) -> tuple[Any, int]:
-    """Add a node that allocates on device 0; return it and the address that it will have."""
+    """Add a node that allocates on this device; return it and the address that it will have."""
     params = driver.CUDA_MEM_ALLOC_NODE_PARAMS()
     params.poolProps.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
     params.poolProps.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE

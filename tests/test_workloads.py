@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import torch
 from tests.workloads import NAMES, load
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
 SUPPORT_MODULES = {"__init__", "__main__", "protocol", "chains", "triton_kernels"}
 EAGER_STEPS = 2
 
@@ -120,6 +123,42 @@ def test_batch_ladder_has_the_35_sizes() -> None:
     assert len(BATCH_SIZES) == 35
     assert BATCH_SIZES[:5] == (1, 2, 4, 8, 16)
     assert BATCH_SIZES[-1] == 256
+
+
+def test_graph_builders_refuse_impossible_sizes_before_touching_cuda() -> None:
+    from tests.workloads import chains
+
+    with pytest.raises(ValueError, match="-1 nodes"):
+        chains.chain(-1)
+    with pytest.raises(ValueError, match="width=0"):
+        chains.fork_join(10, width=0)
+
+
+def imported_packages(tree: ast.Module) -> set[str]:
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or ".")
+    return {name.partition(".")[0] for name in names}
+
+
+def test_six_examples_are_in_the_table() -> None:
+    table = (REPOSITORY / "examples" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[`(\w+\.py)`\]\(\1\)", table, flags=re.MULTILINE)
+    assert sorted(listed) == [path.name for path in EXAMPLES]
+    assert len(EXAMPLES) == 6
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_stands_alone(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstring = ast.get_docstring(tree)
+    assert docstring is not None
+    assert len(docstring.splitlines()) > 2
+    assert imported_packages(tree) <= {*sys.stdlib_module_names, "torch", "numpy", "cuda"}
+    assert ast.unparse(tree.body[-1]) == "if __name__ == '__main__':\n    main()"
 
 
 INTERPRETED = """
