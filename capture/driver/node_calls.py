@@ -170,13 +170,14 @@ def _operations(row: tuple[Any, ...]) -> MemoryOperations:
 
 
 def _operation(item: bytes) -> dict[str, int]:
+    # The field `alias` is the driver's own and is left out.
     (operation,) = struct.unpack_from("<I", item)
     if operation in _WAIT_OR_WRITE_32:
-        address, value, flags, alias = struct.unpack_from("<8xQI4xI4xQ", item)
+        address, value, flags = struct.unpack_from("<8xQI4xI", item)
     elif operation in _WAIT_OR_WRITE_64:
-        address, value, flags, alias = struct.unpack_from("<8xQQI4xQ", item)
+        address, value, flags = struct.unpack_from("<8xQQI", item)
     elif operation == _ATOMIC_REDUCTION:
-        flags, reduction, data_type, address, value, alias = struct.unpack_from("<4x3I3Q", item)
+        flags, reduction, data_type, address, value = struct.unpack_from("<4x3I2Q", item)
         return {
             "operation": operation,
             "address": address,
@@ -184,7 +185,6 @@ def _operation(item: bytes) -> dict[str, int]:
             "flags": flags,
             "reduction": reduction,
             "data_type": data_type,
-            "alias_address": alias,
         }
     else:
         return {"operation": operation, "flags": struct.unpack_from("<4xI", item)[0]}
@@ -193,7 +193,6 @@ def _operation(item: bytes) -> dict[str, int]:
         "address": address,
         "value": value,
         "flags": flags,
-        "alias_address": alias,
     }
 
 

@@ -101,7 +101,7 @@ def read_captures(driver: CudaDriver, kernels: int, runs: int) -> dict[str, Any]
     import torch
 
     tensor = torch.zeros(1024, device="cuda")
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     readings: list[Extraction] = []
 
     def work() -> None:

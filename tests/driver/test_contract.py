@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from capture.extract import extract
 from capture.model import Graph, Kernel
 from capture.nodes.host import symbol_of
 from tests.driver.contract import DriverContract, test_every_node_type_is_declared
+from tests.helpers.declared import NODES, Declared, graph, kernel, without_names
 from tests.helpers.fake_driver import FakeDriver
 
 __all__ = ["test_every_node_type_is_declared"]
@@ -48,3 +50,36 @@ def world(request: pytest.FixtureRequest) -> FakeWorld:
 
 class TestFakeDriver(DriverContract):
     pass
+
+
+def test_conditional_in_a_child_graph(world: FakeWorld) -> None:
+    """Drivers refuse to make these from a clone; other ways to make them came later."""
+    inner = graph([NODES["conditional_switch"](world), kernel(world)], [(0, 1)])
+    built = graph([Declared("child_graph", None, (("child", inner),))], [])
+    found = extract(world.driver, world.build(built))
+    assert found.warnings == []
+    assert [path for path, _ in found.graph.walk()] == ["", "0/0", "0/0/0/0", "0/0/0/1", "0/0/0/2"]
+    assert without_names(found.graph) == built
+
+
+def test_the_dot_is_printed_once_and_only_for_conditionals() -> None:
+    world = FakeWorld(node_params=False)
+    extract(world.driver, world.build(graph([kernel(world)] * 3, [])))
+    assert "cuGraphDebugDotPrint" not in world.driver.calls
+    body = graph([NODES["conditional_if"](world)], [])
+    outer = NODES["conditional_while"](world)._replace(bodies=(("while", body),))
+    extract(world.driver, world.build(graph([outer, NODES["conditional_switch"](world)], [])))
+    assert world.driver.calls.count("cuGraphDebugDotPrint") == 1
+
+
+def test_deep_nesting_is_no_recursion() -> None:
+    world = FakeWorld(node_params=True)
+    inner = graph([kernel(world)], [])
+    driver = world.driver
+    handle = driver.build(inner)
+    for _ in range(3_000):
+        outer = driver.build(graph([Declared("child_graph")], []))
+        driver.put_body(outer, 0, handle)
+        handle = outer
+    found = extract(driver, handle)
+    assert sum(1 for _ in found.graph.walk()) == 3_001

@@ -81,15 +81,20 @@ class RealWorld:
     def fill(self, handle: Any, graph: Graph) -> None:
         """Add a declared graph's nodes and edges to a graph."""
         cuda = self.cuda
-        nodes = [self.add(handle, graph, position) for position in range(len(graph))]
         edges = list(graph.edges())
+        frees = {at for at, type_ in enumerate(graph.topology.types) if type_ == "mem_free"}
+        nodes: list[Any] = []
+        for position in range(len(graph)):
+            before = [nodes[edge.source] for edge in edges if edge.target == position in frees]
+            nodes.append(self.add(handle, graph, position, before))
+        # The driver wants a free after its allocation from the start, so its edges are there.
+        edges = [edge for edge in edges if edge.target not in frees]
         if edges:
             data = []
             for edge in edges:
                 item = cuda.CUgraphEdgeData()
                 item.from_port, item.to_port = edge.from_port, edge.to_port
-                if edge.type:
-                    item.type = edge.type
+                item.type = edge.type
                 data.append(item)
             checked(
                 cuda.cuGraphAddDependencies(
@@ -101,12 +106,14 @@ class RealWorld:
                 )
             )
 
-    def add(self, handle: Any, graph: Graph, position: int) -> Any:
-        """Add one declared node without dependencies."""
+    def add(self, handle: Any, graph: Graph, position: int, before: list[Any]) -> Any:
+        """Add one declared node; `before` are predecessors that it must have from the start."""
         type_ = graph.topology.types[position]
         method = getattr(self, f"_add_{type_}")
         payload = graph.payloads[position]
         bodies = [body.graph for body in graph.bodies_of(position)]
+        if before:
+            return method(handle, payload, before)
         return method(handle, payload, bodies) if bodies else method(handle, payload)
 
     def _add_kernel(self, handle: Any, payload: KernelPayload) -> Any:
@@ -195,13 +202,9 @@ class RealWorld:
         self.allocated = int(checked(self.cuda.cuGraphMemAllocNodeGetParams(node)).dptr)
         return node
 
-    def _add_mem_free(self, handle: Any, payload: Any) -> Any:
+    def _add_mem_free(self, handle: Any, payload: Any, before: list[Any]) -> Any:
         address = self.cuda.CUdeviceptr(self.allocated)
-        # A free has to come after its allocation, so the dependency is made with the node.
-        nodes, _ = checked(self.cuda.cuGraphGetNodes(handle, 1))
-        node = checked(self.cuda.cuGraphAddMemFreeNode(handle, [nodes[0]], 1, address))
-        checked(self.cuda.cuGraphRemoveDependencies(handle, [nodes[0]], [node], None, 1))
-        return node
+        return checked(self.cuda.cuGraphAddMemFreeNode(handle, before, len(before), address))
 
     def _add_batch_mem_op(self, handle: Any, payload: Any) -> Any:
         items = []

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from capture.driver.cuda_bindings import CudaDriver
 from capture.extract import Extraction, extract
-
-torch = pytest.importorskip("torch")
 
 
 def captured(
     gpu: CudaDriver, work: Callable[[], Any], *, keep_graph: bool = False
 ) -> tuple[Extraction, Any]:
     """Capture a function; return its graph as read before the capture ended, and torch's."""
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):

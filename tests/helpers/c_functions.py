@@ -194,7 +194,7 @@ class CFunctions:
             items += struct.pack(
                 "<I4xQQI4xQ8x" if wide else "<I4xQI4xI4xQ8x",
                 *(fields[name] for name in ("operation", "address", "value", "flags")),
-                fields["alias_address"],
+                0xA11A5,  # the driver's own alias, which is left out
             )
         count = len(found.operations)
         self._put(out, "<QI4xQI", 0, count, self.memory(items), found.flags)

@@ -69,6 +69,10 @@ class FakeDriver:
             self._bodies[nodes[body.node]].append(self.build(body.graph))
         return handle
 
+    def put_body(self, graph: int, position: int, body: int) -> None:
+        """Give a node a body that was built before."""
+        self._bodies[self._graphs[graph][1][position]].append(body)
+
     def begin_capture(self, stream: int, graph: int) -> None:
         """Pretend that a graph is being captured on a stream."""
         self.captures[stream] = records.CaptureInfo(1, 7, graph, self._graphs[graph][1][-1:])
@@ -201,15 +205,12 @@ class FakeDriver:
         answers = self._each(
             "cuGraphKernelNodeGetParams",
             nodes,
-            lambda payload: records.Launch(
-                payload.function_handle,
-                *payload.grid,
-                *payload.block,
-                payload.dynamic_shared_bytes,
-                0,
-                1 if payload.arguments_packed else 0,
-                0,
-                0,
+            lambda payload: records.Launch._make(
+                (
+                    payload.function_handle,
+                    *(*payload.grid, *payload.block, payload.dynamic_shared_bytes),
+                    *(0, 1 if payload.arguments_packed else 0, 0, 0),
+                )
             ),
         )
         # The pointer stands for the node, for arguments() below.
@@ -281,12 +282,12 @@ class FakeDriver:
         return self._each(
             "cuGraphMemcpyNodeGetParams",
             nodes,
-            lambda payload: records.Memcpy(
-                *end(payload.source),
-                *end(payload.destination),
-                payload.width_bytes,
-                payload.height,
-                payload.depth,
+            lambda payload: records.Memcpy._make(
+                (
+                    *end(payload.source),
+                    *end(payload.destination),
+                    *(payload.width_bytes, payload.height, payload.depth),
+                )
             ),
         )
 
