@@ -18,13 +18,10 @@ from typing import Any
 import torch
 from cuda.bindings import driver, nvrtc
 
-COUNT = 1024
-THREADS = 256
-WHILE_ITERATIONS = 3
+COUNT, THREADS, LAUNCHES = 1024, 256, 2
+WHILE_ITERATIONS, CHOSEN_CASE, MEM_OP_VALUE = 3, 2, 7
 # Slots of the array of flags, in which the nodes leave what they did.
 FLAG_IF, FLAG_WHILE, FLAG_SWITCH, FLAG_MEM_OP = range(4)
-CHOSEN_CASE = 2
-MEM_OP_VALUE = 7
 
 # cudaGraphSetConditional exists on the device only. NVRTC has no header for it, so it is
 # declared here; the driver provides it when the module is loaded.
@@ -61,7 +58,6 @@ extern "C" __global__ void count_up(cudaGraphConditionalHandle loop, int *flags,
 
 host_calls = 0
 # The graph refers to these by address only, so they have to live as long as it does.
-kept_alive: list[Any] = []
 buffers: dict[str, torch.Tensor] = {}
 
 
@@ -199,9 +195,8 @@ def build() -> int:
 
     The graph is a chain, except where a kernel of its own runs beside the child graph.
     """
-    buffers["source"] = torch.zeros(COUNT, device="cuda")
-    buffers["result"] = torch.zeros(COUNT, device="cuda")
-    buffers["beside"] = torch.zeros(COUNT, device="cuda")
+    for name in ("source", "result", "beside"):
+        buffers[name] = torch.zeros(COUNT, device="cuda")
     buffers["flags"] = torch.full((4,), -1, dtype=torch.int32, device="cuda")
     buffers["flags_on_host"] = torch.full((4,), -1, dtype=torch.int32, pin_memory=True)
     torch.cuda.synchronize()
@@ -209,8 +204,7 @@ def build() -> int:
     flags = buffers["flags"].data_ptr()
     context = checked(driver.cuCtxGetCurrent())
     kernels = load_kernels()
-    pointer, integer, unsigned = ctypes.c_uint64, ctypes.c_int, ctypes.c_uint
-    number = ctypes.c_float
+    pointer, integer, number = ctypes.c_uint64, ctypes.c_int, ctypes.c_float
 
     def flag_kernel(graph: Any, after: list[Any], slot: int, value: int) -> Any:
         arguments = [pointer(flags), integer(slot), integer(value)]
@@ -244,18 +238,14 @@ def build() -> int:
 
     # An event that each launch records, and waits for.
     event = checked(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING))
-    kept_alive.append(event)
     node = checked(driver.cuGraphAddEventRecordNode(graph, [node], 1, event))
     node = checked(driver.cuGraphAddEventWaitNode(graph, [node], 1, event))
 
     # Conditions: IF starts true and `choose` makes it false; SWITCH starts past its last body
     # and `choose` selects one; WHILE starts true and its own body ends it.
     kinds = driver.CUgraphConditionalNodeType
-    branch = new_condition(graph, context, 1)
-    loop = new_condition(graph, context, 1)
-    selector = new_condition(graph, context, 3)
-    handles = [ctypes.c_uint64(int(handle)) for handle in (branch, selector)]
-    arguments = [*handles, unsigned(CHOSEN_CASE)]
+    branch, loop, selector = (new_condition(graph, context, default) for default in (1, 1, 3))
+    arguments = [pointer(int(branch)), pointer(int(selector)), ctypes.c_uint(CHOSEN_CASE)]
     node = add_kernel(graph, [node], kernels["choose"], arguments)
 
     kind = kinds.CU_GRAPH_COND_TYPE_IF
@@ -267,8 +257,8 @@ def build() -> int:
     node, (loop_body,) = add_conditional(graph, [node], context, loop, kind, 1)
     arguments = [pointer(result), pointer(result), integer(COUNT), number(0.5)]
     inner = add_kernel(loop_body, [], kernels["scale"], arguments, threads=COUNT)
-    handle = ctypes.c_uint64(int(loop))
-    arguments = [handle, pointer(flags), integer(FLAG_WHILE), integer(WHILE_ITERATIONS)]
+    arguments = [pointer(int(loop)), pointer(flags), integer(FLAG_WHILE)]
+    arguments.append(integer(WHILE_ITERATIONS))
     add_kernel(loop_body, [inner], kernels["count_up"], arguments)
 
     kind = kinds.CU_GRAPH_COND_TYPE_SWITCH
@@ -286,25 +276,23 @@ def build() -> int:
 
 def main() -> None:
     """Launch the graph twice and check what each node left behind."""
-    launches = 2
     graph = driver.CUgraph(build())
     executable = checked(driver.cuGraphInstantiate(graph, 0))
     stream = torch.cuda.Stream()
-    for _ in range(launches):
+    for _ in range(LAUNCHES):
         checked(driver.cuGraphLaunch(executable, driver.CUstream(stream.cuda_stream)))
     stream.synchronize()
 
     expected = 3.0 * 2.0 * 10.0 * 0.5**WHILE_ITERATIONS
-    assert torch.equal(buffers["result"], torch.full_like(buffers["result"], expected))
-    assert torch.equal(buffers["source"], buffers["result"])
-    assert torch.equal(buffers["beside"], torch.ones_like(buffers["beside"]))
+    for name, value in {"result": expected, "source": expected, "beside": 1.0}.items():
+        assert buffers[name].eq(value).all(), name
     flags = buffers["flags_on_host"].tolist()
     assert flags == [2, WHILE_ITERATIONS, 10 + CHOSEN_CASE, MEM_OP_VALUE], flags
-    assert host_calls == launches, host_calls
+    assert host_calls == LAUNCHES, host_calls
     _, nodes = checked(driver.cuGraphGetNodes(graph))
     checked(driver.cuGraphExecDestroy(executable))
     checked(driver.cuGraphDestroy(graph))
-    print(f"all_node_types: {nodes} nodes, {launches} launches, else body, {flags[1]} iterations")
+    print(f"all_node_types: {nodes} nodes, {LAUNCHES} launches, else body, {flags[1]} iterations")
 
 
 if __name__ == "__main__":
