@@ -83,7 +83,7 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False) -> Iterator[
     """
     target = check_output(path, force)
     try:
-        descriptor, temporary = tempfile.mkstemp(suffix=".tmp", prefix=".cglens-", dir=target.parent)
+        descriptor, temporary = tempfile.mkstemp(".tmp", ".cglens-", target.parent)
     except OSError as error:
         raise OutputError(_explain(path, error)) from error
     try:

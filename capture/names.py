@@ -7,7 +7,6 @@ C++ (Triton, JAX, cuBLAS's ``nvjet_*``) pass through.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from functools import lru_cache
 
@@ -73,6 +72,8 @@ class _Patience:
 def _demangle_apart(name: str) -> str:
     if _Patience.timeouts >= _MAX_TIMEOUTS:
         return ""
+    import subprocess
+
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, our own text
             [sys.executable, "-I", "-c", _SANDBOX],

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from copy import copy
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..model import Extra, Kernel
-from ..nodes import node_types
+from ..model import Kernel
 from ..nodes.base import Dim3
 from ..nodes.batch_mem_op import BatchMemOpPayload
 from ..nodes.conditional import ConditionalPayload
@@ -21,18 +19,12 @@ from ..nodes.memcpy import MemcpyEnd, MemcpyPayload
 from ..nodes.memcpy import kind as copy_kind
 from ..nodes.memset import MemsetPayload
 from ..nodes.wait_event import EventPayload
-from .driver_labels import Fields, Label, split_label
+from .driver_labels import Fields, Label
 
 _LAUNCH = re.compile(r"(\{[\d,]+\}|\d+),(\{[\d,]+\}|\d+),(\d+)\Z")
-_KERNEL_LABEL = re.compile(
-    r"\{KERNEL\n\| \{ID \| \d++(?: \(topoId: \d++\))?+ \| ((?:[^\\{}|\s]++|\\[<>{}])++)\}\n"
-    r"(?:\| \{\{node handle \| func handle\} \| \{0x[0-9A-F]++ \| (0x[0-9A-F]++)\}\}\n)?+"
-    r"((?!.*handle).*+)",
-    re.DOTALL,
-)
-_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,19})\Z")
+_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,18})\Z")
 # Left out on purpose: they die with the process, or follow from the edges.
-_PASSED_OVER = frozenset(("ID", "node handle", "count"))
+PASSED_OVER = frozenset(("ID", "node handle", "count"))
 _DEFAULT_WINDOW = {
     "base_ptr": "0x0000000000000000",
     "num_bytes": "0",
@@ -44,127 +36,11 @@ _DEFAULT_WINDOW = {
 Decoded = tuple[Any, frozenset[str]]
 
 
-class DecodedNode(NamedTuple):
-    """One node of a dump; ``label`` is taken apart, ``type`` empty when nothing shows it."""
-
-    type: str
-    payload: Any
-    extra: Extra
-    label: Label
-
-
-class Decoder:
-    """Turns labels into nodes; kernels of one name are one object."""
-
-    def __init__(self) -> None:
-        self._kernels: dict[str, Kernel] = {}
-        self._quick: dict[tuple[str | Any, ...], DecodedNode] = {}
-
-    def node(self, text: str, shape: str, cut: bool) -> DecodedNode:
-        """Decode one label.
-
-        Parameters
-        ----------
-        text : str
-            As it stands between the quotes.
-        shape : str
-            The DOT attribute; only kernels are octagons.
-        cut : bool
-            The text ends too early.
-        """
-        # Launches of one kernel differ in little but the node's number and address.
-        match = None if cut else _KERNEL_LABEL.match(text)
-        if match is None:
-            return self._slow(text, shape, cut)
-        key = match.groups()
-        node = self._quick.get(key)
-        if node is None:
-            node = self._slow(text, shape, cut)
-            if len(self._quick) < 10_000:
-                self._quick[key] = node
-            return node
-        return node._replace(payload=copy(node.payload), extra=dict(node.extra))
-
-    def _slow(self, text: str, shape: str, cut: bool) -> DecodedNode:
-        label = split_label(text, cut)
-        type_ = type_name(label, shape)
-        value, extra = payload(type_ or "unknown", label, self)
-        return DecodedNode(type_, value, extra, label)
-
-    def kernel(self, name: str) -> Kernel:
-        """Return the kernel of a name."""
-        kernel = self._kernels.get(name)
-        if kernel is None:
-            kernel = self._kernels[name] = Kernel(name=name)
-        return kernel
-
-
 def number(text: Any) -> int | None:
     """Return an integer that is printed decimally or as ``0x…``, or ``None``."""
     if not isinstance(text, str) or _NUMBER.match(text) is None:
         return None
     return int(text, 16 if "x" in text or "X" in text else 10)
-
-
-@lru_cache(maxsize=1)
-def _words() -> dict[str, str]:
-    words = {entry.name.upper(): entry.name for entry in node_types().values()}
-    for entry in node_types().values():
-        words.update(dict.fromkeys(entry.dot_names, entry.name))
-    return words
-
-
-def type_name(label: Label, shape: str) -> str:
-    """Return the node type that a label shows; empty when it shows none.
-
-    A word that no node type has becomes a type of that name.
-    """
-    if label.word:
-        return _words().get(label.word) or label.word.lower()
-    if "Type" in label.fields:
-        return "conditional"
-    if label.bodies:
-        return "child_graph"
-    if label.name:
-        return "kernel" if shape == "octagon" else _words().get(label.name.upper(), "kernel")
-    return ""
-
-
-def payload(type_: str, label: Label, decoder: Decoder) -> tuple[Any, Extra]:
-    """Return a node's payload, as far as it is printed, and the fields that it has no place for.
-
-    A type without a decoder here gets its fields as they are printed.
-    """
-    fields = label.fields
-    if type_ == "kernel":
-        value, used = _kernel(label, decoder)
-    elif type_ == "conditional":
-        value, used = _conditional(label)
-    else:
-        fields_of = _DECODERS.get(type_)
-        if fields_of is None:
-            known = {k: v for k, v in fields.items() if k not in _PASSED_OVER}
-            return (
-                (None, {"dot": known} if known else {})
-                if type_ in node_types()
-                else (
-                    known,
-                    {},
-                )
-            )
-        value, used = fields_of(fields)
-    extra: Extra = {}
-    if label.counted is not None:
-        what, size_bytes = label.counted
-        extra["size_bytes"] = size_bytes
-        if type_ == "memcpy":
-            value.kind = what
-        elif type_ == "memset":
-            value.value = number(what)
-    left = {k: v for k, v in fields.items() if k not in used and k not in _PASSED_OVER}
-    if left:
-        extra["dot"] = left
-    return value, extra
 
 
 @lru_cache(maxsize=4096)
@@ -181,13 +57,14 @@ def _dim3(text: str) -> Dim3:
     return x, y, z
 
 
-def _kernel(label: Label, decoder: Decoder) -> Decoded:
+def kernel(label: Label, kernel_of: Callable[[str], Kernel]) -> Decoded:
+    """Return a launch and the fields it used; `kernel_of` returns the kernel of a name."""
     fields = label.fields
     name, _, rest = label.name.rpartition("<<<")
     launch = _launch(rest.removesuffix(">>>")) if name else None
     if launch is None:
         name = label.name
-    value = KernelPayload(kernel=decoder.kernel(name) if name else None)
+    value = KernelPayload(kernel=kernel_of(name) if name else None)
     if launch is not None:
         value.grid, value.block, value.dynamic_shared_bytes = launch
     value.function_handle = number(fields.get("func handle"))
@@ -209,7 +86,8 @@ _KERNEL_FIELDS = frozenset(
 )
 
 
-def _conditional(label: Label) -> Decoded:
+def conditional(label: Label) -> Decoded:
+    """Return a conditional and the fields it used."""
     fields = label.fields
     kind = fields.get("Conditional Type", fields.get("Type", ""))
     value = ConditionalPayload(
@@ -327,7 +205,7 @@ def _map(value: Any) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-_DECODERS: dict[str, Callable[[Fields], Decoded]] = {
+DECODERS: dict[str, Callable[[Fields], Decoded]] = {
     "memset": _memset,
     "memcpy": _memcpy,
     "host": _host,

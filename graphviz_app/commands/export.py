@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -52,7 +53,7 @@ def export(file: Path, name: str, output: str | None, key: str | None, force: bo
     from capture.formats import format_named, read, write, write_stream
 
     if output == STDOUT:
-        write_stream(read(file), click.get_binary_stream("stdout"), name, key)
+        write_stream(read(file), sys.stdout.buffer, name, key)
         return
     extension = format_named(name).extensions[0]
     target = Path(output) if output else file.with_name(file.stem + extension)
