@@ -12,16 +12,16 @@ from typing import Any
 
 from ..errors import GraphLensError, NothingRecordedError, WorkloadError
 from ..extract import Extraction, extract
-from ..model import Graph, GraphInfo, Metadata, Recording
+from ..model import Graph, GraphInfo, Metadata, Place, Recording
 from . import folder as folders
 from . import process
 from .assemble import assemble_journals
 from .handles import handle_of
 from .journal import FileJournal, MemoryJournal
 from .pack import ADVICE, pack
-from .places import locate, place_key, short_name
+from .places import Spot, locate, place_key, short_name
 from .sink import Sink
-from .torch_capture import WARM_UPS, capture_function, require_torch
+from .torch_capture import WARM_UPS, capture_function, place_of, require_torch
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def capture(
     try:
         handle = capture_function(session, function, args, kwargs, warmup, replays)
         if handle is not None:
-            add_handle(handle, str(metadata.title))
+            add_handle(handle, str(metadata.title), place_of(function))
     finally:
         session.remove(sink)
         process.unhook()
@@ -175,13 +175,13 @@ def from_graph(graph: Any, *, name: str = "") -> Graph:
     return add_handle(handle, name).graph
 
 
-def add_handle(handle: int, name: str = "") -> Extraction:
+def add_handle(handle: int, name: str = "", place: Place | None = None) -> Extraction:
     """Read a handle and add the graph to every recording that is going on."""
     session = process.session()
     begin_ns = time.perf_counter_ns()
     extraction = extract(session.driver(), handle, name=name)
     if session.active:
-        spot = locate(sys._getframe(1))
+        spot = Spot(place, [], "", False, False) if place else locate(sys._getframe(1))
         info = GraphInfo(
             key=place_key(spot.place, session.roots),
             name=name or short_name(spot.place, spot.label),

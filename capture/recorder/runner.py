@@ -130,7 +130,7 @@ def capture(session: Any, function: Any, name: str) -> None:
     try:
         handle = captures.capture_function(session, function)
         if handle is not None:
-            api.add_handle(handle, name)
+            api.add_handle(handle, name, captures.place_of(function))
     except errors.GraphLensError as error:
         fail(str(error), error.exit_code)
     except Exception as error:

@@ -13,6 +13,7 @@ from typing import Any
 from ..driver.protocol import Driver
 from ..extract import Extraction, extract
 from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo, Place
+from ..nodes import node_types
 from .open_capture import OpenCapture
 from .places import place_key
 from .sink import Sink
@@ -78,7 +79,7 @@ class Session:
         self._ordinals: dict[str, int] = {}
         self._replay_events = 0
         self._warnings = 0
-        self._costs = {"read_ns": 0, "write_ns": 0, "begin_ns": 0}
+        self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0}
 
     # Life -----------------------------------------------------------------------------------
 
@@ -141,11 +142,14 @@ class Session:
         if self._no_driver is not None:
             raise self._no_driver
         if self._driver is None:
+            start = clock()
             try:
                 self._driver = self._open_driver()
             except Exception as error:
                 self._no_driver = error
                 raise
+            node_types()  # finding and importing them takes long for the middle of a capture
+            self._costs["start_ns"] = clock() - start
         return self._driver
 
     def costs(self) -> dict[str, int]:

@@ -7,8 +7,6 @@ import sys
 import time
 from typing import Any
 
-import msgspec
-
 from ..codec import Tables, dump, encode_graph
 from ..model import Graph, GraphInfo
 from .journal import Journal
@@ -81,7 +79,7 @@ class Sink:
         self._put(
             "failed" if failed else "graph",
             serial=serial,
-            info=msgspec.to_builtins(info),
+            info=dump(info),
             document=document,
         )
 

@@ -66,6 +66,9 @@ def record_to(
     except GraphLensError as error:
         complain(f"{error}; what was recorded is in {folder}: cglens recover {folder} -o FILE")
         return output, exit_code or error.exit_code, False
+    except Exception:
+        complain(f"what was recorded is in {folder}: cglens recover {folder} -o FILE")
+        raise
     click.echo(f"cglens: {describe(recording, output)}", err=True)
     for text in notable(recording):
         complain(text)
