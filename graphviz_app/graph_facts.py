@@ -33,7 +33,9 @@ def graph_sections(info: GraphInfo, recording: Recording) -> list[Section]:
         Fact(text.type_text(name), text.count_text(count), "", "counted, bodies included")
         for name, count in sorted(info.type_counts.items(), key=lambda item: -item[1])
     ]
-    sections = [Section("Shape", shape), Section("Node types", types)]
+    sections = [Section("Shape", shape)]
+    if types:
+        sections.append(Section("Node types", types))
     captured = _capture_facts(info)
     if captured:
         sections.append(Section("Capture", captured))

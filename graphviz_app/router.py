@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
@@ -10,12 +11,14 @@ from dash.development.base_component import Component
 from capture.errors import FormatError, GraphLensError
 
 from .components import details, export_menu
+from .components.prose import prose
 from .format import count_text
 from .ids import Shell
 from .pages import Context, Page, pages
 from .state import ViewState, from_url, to_url
 from .store import Store
 
+LOG = logging.getLogger(__name__)
 LABEL_CHARACTERS = 120
 
 
@@ -45,20 +48,28 @@ def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Compo
     except FormatError as error:
         return state, missing(str(error), ViewState(recording=state.recording), prefix)
     except GraphLensError as error:
-        known_recording = state.recording in store.opened
-        back = ViewState(recording=state.recording if known_recording else "")
-        if (
-            state.body
-            and known_recording
-            and state.graph in store.get(back.recording).recording.graphs
-        ):
-            back = back.at_graph(state.graph)
-        return state, missing(str(error), back, prefix)
+        return state, missing(str(error), way_back(state, store), prefix)
+
+
+def way_back(state: ViewState, store: Store) -> ViewState:
+    """Return the nearest view that is there, for one that is not."""
+    if state.recording not in store.opened:
+        return ViewState()
+    recording = store.get(state.recording).recording
+    inside = state.body or state.node is not None
+    if inside and state.graph in {*recording.graphs, *recording.failed}:
+        body = state.body
+        try:
+            store.graph(state.recording, state.graph, body)
+        except GraphLensError:
+            body = ""
+        return state.but(body=body if state.node is not None else "", node=None, search="")
+    return ViewState(recording=state.recording)
 
 
 def sentence(text: str) -> Component:
     """Return a page that is one sentence."""
-    return html.Div(html.P(text), className="sentence")
+    return html.Div(html.P(prose(text)), className="sentence")
 
 
 def missing(text: str, back: ViewState, prefix: str) -> Component:
@@ -66,7 +77,7 @@ def missing(text: str, back: ViewState, prefix: str) -> Component:
     name = "the graph" if back.graph else "the overview"
     link = dcc.Link(f"Go to {name}", href=to_url(back, prefix), className="way-back")
     return html.Div(
-        [html.P(f"{text[:1].upper()}{text[1:].rstrip('.')}."), link], className="sentence"
+        [html.P(prose(f"{text[:1].upper()}{text[1:].rstrip('.')}.")), link], className="sentence"
     )
 
 
@@ -165,7 +176,8 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         try:
             return details.panel(Context(store, complete(state, store), prefix))
         except GraphLensError as error:
-            return html.P(str(error), className="absent")
+            LOG.debug("no details: %s", error)
+            return None  # the page says why
 
     @app.callback(
         Output(Shell.MATCHES, "data"),

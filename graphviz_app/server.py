@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import webbrowser
@@ -77,6 +78,8 @@ def serve(app: Dash, settings: Settings) -> None:
     """
     import waitress
 
+    # Its warning that requests wait a moment means nothing to a single user.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listener = bind(settings.host, settings.port)
     url = address(listener, settings.host, settings.path_prefix)
     if not is_loopback(settings.host):

@@ -121,6 +121,16 @@ window.cgShell = window.cgShell || {};
       if (row && cell.colId !== "name") shell.go({ page: "graph", graph: row, body: "", node: null, search: "" });
     },
 
+    openNode(cell) {
+      if (cell && cell.rowId !== undefined) shell.go({ node: Number(cell.rowId) });
+    },
+
+    openTable(clicks) {
+      const open = Boolean(clicks % 2);
+      if (open) setTimeout(() => shell.showRow(shell.view()), 300);
+      return [open ? "nodes-box open" : "nodes-box", String(open)];
+    },
+
     filterGraphs() {
       shell.apply(shell.view());
       return shell.view().search;

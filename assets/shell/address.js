@@ -37,6 +37,10 @@ window.cgShell = window.cgShell || {};
   shell.go = function (changes, options) {
     const now = shell.view();
     const next = Object.assign({}, now, changes);
+    // A link names its recording and graph also where they were the first ones.
+    const shown = shell.context || {};
+    if (!next.recording) next.recording = shown.recording || "";
+    if (next.page === "graph" && !next.graph && shown.page === "graph") next.graph = shown.key || "";
     const url = shell.compose(next);
     const same = shell.compose(now);
     if (url.pathname === same.pathname && url.search === same.search) return;
@@ -45,6 +49,8 @@ window.cgShell = window.cgShell || {};
     } else {
       window.history.pushState({}, "", url.pathname + url.search);
     }
-    window.dash_clientside.set_props("url", url);
+    // Dash's Location reads the address again on this event; setting its properties instead
+    // would leave its `href` behind, from which it restores the old address.
+    window.dispatchEvent(new PopStateEvent("popstate"));
   };
 })(window.cgShell);

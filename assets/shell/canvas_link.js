@@ -37,10 +37,23 @@ window.cgShell = window.cgShell || {};
         grid.setGridOption("quickFilterText", view.search);
       });
     }
+    shell.showRow(view);
     const canvas = api();
     if (!state.ready || !canvas) return;
     canvas.setColouring(view.colour);
     canvas.setSelection(view.node);
+  };
+
+  // Mark the selected node's row; in creation order its place is known, so show it as well.
+  shell.showRow = function (view) {
+    const box = document.getElementById("nodes-box");
+    if (!box || !box.classList.contains("open") || !window.dash_ag_grid) return;
+    window.dash_ag_grid.getApiAsync("nodes-table").then((grid) => {
+      const sorted = grid.getColumnState().some((column) => column.sort);
+      const filtered = Object.keys(grid.getFilterModel() || {}).length > 0;
+      if (view.node !== null && !sorted && !filtered) grid.ensureIndexVisible(view.node, "middle");
+      grid.redrawRows();
+    });
   };
 
   shell.setMatches = function (indices) {

@@ -17,6 +17,15 @@ window.cgShell = window.cgShell || {};
     return (exact && exact[params.colDef.field]) || functions.shown(params);
   };
 
+  functions.isChosen = (params) => Boolean(params.data) && params.data.position === shell.view().node;
+
+  components.TypeChip = (params) => create(
+    "span",
+    { className: "type-count" },
+    params.data && create("i", { style: { background: params.data.colour } }),
+    params.value,
+  );
+
   components.GraphLink = (params) => create(
     "a",
     { href: params.data.href, "data-go": params.data.go, className: "cell-link", title: params.data.title },

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from ..facts import Fact, Section
 from .attributes import attributes
+from .prose import prose
 
 Children = list[Component]
 
@@ -18,7 +19,7 @@ def section_view(section: Section) -> Component:
     """Return a section: heading, then facts, a table, or the sentence about their absence."""
     parts: list[Any] = [html.H3(section.title, title=section.source or None)]
     if section.absent:
-        parts.append(html.P(section.absent, className="absent"))
+        parts.append(html.P(prose(section.absent), className="absent"))
     if section.facts:
         parts.append(html.Dl([part for fact in section.facts for part in fact_view(fact)]))
     if section.rows:
@@ -31,8 +32,8 @@ def fact_view(fact: Fact) -> Children:
     hover = " · ".join(part for part in (fact.exact, fact.source) if part)
     names = "mono" if fact.mono else ""
     if not fact.label:
-        return [html.Dd(fact.text, className="whole", title=hover or None)]
-    value: list[Any] = [html.Span(fact.text)]
+        return [html.Dd(prose(fact.text), className="whole", title=hover or None)]
+    value: list[Any] = [html.Span(prose(fact.text))]
     if fact.copy:
         value.append(copy_button(fact.copy))
     return [html.Dt(fact.label), html.Dd(value, className=names, title=hover or None)]

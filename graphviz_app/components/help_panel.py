@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
@@ -10,9 +12,10 @@ from ..ids import Shell
 
 KEYS = (
     ("/", "search nodes, or graphs on the overview"),
-    ("Enter, Shift+Enter", "next and previous match"),
-    ("n, p", "next and previous match"),
-    ("[ , ]", "previous and next graph"),
+    ("Enter or n", "next match"),
+    ("Shift+Enter or p", "previous match"),
+    ("[", "previous graph"),
+    ("]", "next graph"),
     ("f", "fit the graph into the window"),
     ("u", "leave a body for the graph around it"),
     ("Esc", "drop the selection, then the search"),
@@ -39,6 +42,11 @@ WORDS = (
 )
 
 
+def _keys(names: str) -> list[Any]:
+    first, *rest = names.split(" or ")
+    return [html.Kbd(first), *[part for name in rest for part in (" or ", html.Kbd(name))]]
+
+
 def modal() -> Component:
     """Return the help window."""
     window: Component = dmc.Modal(
@@ -55,9 +63,7 @@ def modal() -> Component:
                 html.Dl(
                     className="keys",
                     children=[
-                        part
-                        for key, text in KEYS
-                        for part in (html.Dt(html.Kbd(key)), html.Dd(text))
+                        part for key, text in KEYS for part in (html.Dt(_keys(key)), html.Dd(text))
                     ],
                 ),
             ],

@@ -2,17 +2,117 @@
 
 from __future__ import annotations
 
-from dash import Dash, html
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from ..ids import GraphPage
+from capture.errors import GraphLensError
+
+from .. import node_rows
+from ..ids import GraphPage, Shell
 from ..store import Store
+from .shell import SHELL
+
+NUMBERS = (
+    ("level", "Level", "Longest path from a start of the graph"),
+    ("lane", "Lane", "Computed from the edges; a CUDA graph keeps no streams"),
+    ("predecessors", "Predecessors", "Edges that end here"),
+    ("successors", "Successors", "Edges that start here"),
+)
 
 
 def box() -> Component:
-    """Return the place of the table, which fills when it is opened."""
-    return html.Div(id=GraphPage.TABLE_BOX, className="nodes-box")
+    """Return the table; it is folded away until it is asked for."""
+    columns: list[dict[str, Any]] = [
+        {"field": "position", "headerName": "Node", "width": 76, **_RIGHT},
+        {
+            "field": "type",
+            "headerName": "Type",
+            "width": 120,
+            "cellRenderer": "TypeChip",
+            "filter": "agTextColumnFilter",
+            "filterParams": _CONTAINS,
+        },
+        {
+            "field": "name",
+            "headerName": "Name",
+            "flex": 1,
+            "minWidth": 200,
+            "tooltipField": "full",
+            "filter": "agTextColumnFilter",
+            "filterParams": _CONTAINS,
+        },
+        {"field": "grid", "headerName": "Grid", "width": 112, "sortable": False, **_RIGHT},
+        {"field": "block", "headerName": "Block", "width": 112, "sortable": False, **_RIGHT},
+        *[
+            {
+                "field": field,
+                "headerName": title,
+                "headerTooltip": hint,
+                "width": 68 if len(title) < 8 else 110,
+                **_RIGHT,
+            }
+            for field, title, hint in NUMBERS
+        ],
+    ]
+    table: Component = dag.AgGrid(
+        id=GraphPage.TABLE,
+        className="grid",
+        rowModelType="infinite",
+        columnDefs=columns,
+        getRowId="params.data.id",
+        defaultColDef={"resizable": True, "sortable": True},
+        dashGridOptions={
+            "rowHeight": 26,
+            "headerHeight": 30,
+            "rowBuffer": 0,
+            "cacheBlockSize": node_rows.BLOCK,
+            "maxBlocksInCache": 20,
+            # More than one request at a time leaves a block loading for ever.
+            "maxConcurrentDatasourceRequests": 1,
+            "animateRows": False,
+            "tooltipShowDelay": 400,
+            "rowClassRules": {"chosen-row": {"function": "isChosen(params)"}},
+        },
+        style={"height": None, "width": "100%"},
+    )
+    return html.Div(table, id=GraphPage.TABLE_BOX, className="nodes-box")
+
+
+_RIGHT: dict[str, Any] = {"type": "rightAligned", "cellClass": "number"}
+_CONTAINS: dict[str, Any] = {"filterOptions": ["contains"], "maxNumConditions": 1}
 
 
 def register(app: Dash, store: Store) -> None:
     """Add the callbacks of the table."""
+
+    def in_browser(name: str, *args: Any) -> None:
+        app.clientside_callback(ClientsideFunction(SHELL, name), *args)  # type: ignore[no-untyped-call]
+
+    in_browser(
+        "openTable",
+        Output(GraphPage.TABLE_BOX, "className"),
+        Output(GraphPage.TABLE_OPEN, "aria-pressed"),
+        Input(GraphPage.TABLE_OPEN, "n_clicks"),
+    )
+    in_browser("openNode", Input(GraphPage.TABLE, "cellClicked"))
+
+    @app.callback(
+        Output(GraphPage.TABLE, "getRowsResponse"),
+        Input(GraphPage.TABLE, "getRowsRequest"),
+        State(Shell.CONTEXT, "data"),
+        State(Shell.PLACE, "data"),
+        prevent_initial_call=True,
+    )
+    def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
+        if request is None or not place:
+            return no_update
+        recording = str((context or {}).get("recording") or place.get("recording") or "")
+        graph = str(place.get("graph") or (context or {}).get("key") or "")
+        try:
+            picture = store.picture(recording, graph, str(place.get("body") or ""))
+        except GraphLensError:
+            return {"rowData": [], "rowCount": 0}
+        return node_rows.block(picture, request)

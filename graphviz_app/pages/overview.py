@@ -13,6 +13,7 @@ from capture.model import GraphInfo, Recording
 
 from .. import format as text
 from ..components.facts import copy_button
+from ..components.prose import prose
 from ..components.shell import SHELL
 from ..facts import Fact, place_text
 from ..figures import timeline
@@ -26,10 +27,16 @@ NO_GRAPHS = (
     "torch.cuda.graph or torch.compile(mode='reduce-overhead'), or record a function with "
     "`cglens record MODULE:FUNCTION`."
 )
+NO_SUCCESS = (
+    "No graph is in this recording: every capture failed. The errors are above, each with the "
+    "place it came from and the nodes it had reached."
+)
 NO_TIMELINE = (
     "No timeline: this recording has no events. A file converted from DOT or JSON has none; "
     "`cglens record` keeps when each graph was captured, instantiated and replayed."
 )
+FEW = 12
+"""Up to this many rows the table is as high as they are; with more it fills the room."""
 PLOT_CONFIG: Any = {
     "displaylogo": False,
     "showSendToCloud": False,
@@ -66,14 +73,15 @@ def view(
     """Return the page around its data."""
     parts: list[Any] = [html.Dl([_head(fact) for fact in facts], className="head-facts")]
     if warnings:
-        parts.append(html.Ul([html.Li(item) for item in warnings], className="warnings"))
+        parts.append(html.Ul([html.Li(prose(item)) for item in warnings], className="warnings"))
     parts += failed
-    table: Any = grid(rows) if rows else html.P(NO_GRAPHS, className="absent")
+    none = NO_SUCCESS if failed else NO_GRAPHS
+    table: Any = grid(rows) if rows else html.P(prose(none), className="absent")
     parts.append(
         html.Section(
             [html.H2(["Graphs", html.Span(text.count_text(len(rows)), className="count")]), table],
             id=Overview.BOX,
-            className="graphs" if rows else "graphs none",
+            className=f"graphs{' few' if len(rows) <= FEW else ''}" if rows else "graphs none",
         )
     )
     strip: Any = (
@@ -84,7 +92,7 @@ def view(
             style={"height": figure["layout"]["height"]},
         )
         if figure is not None
-        else html.P(NO_TIMELINE, className="absent")
+        else html.P(prose(NO_TIMELINE), className="absent")
     )
     chips = [
         html.Span(
@@ -329,6 +337,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "animateRows": False,
             "suppressCellFocus": False,
             "tooltipShowDelay": 400,
+            "domLayout": "autoHeight" if len(rows) <= FEW else "normal",
             "enableCellTextSelection": True,
         },
         style={"height": None, "width": "100%"},
@@ -361,7 +370,7 @@ PAGE = Page(
     title="Overview",
     order=10,
     description="What was recorded, on what, and its graphs",
-    search_hint="Filter graphs",
+    search_hint="Filter graphs  /",
     layout=layout,
     skeleton=skeleton,
     register=register,
