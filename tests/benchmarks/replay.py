@@ -1,0 +1,156 @@
+"""Replay of a recorded graph against one never recorded, and what reading costs per node.
+
+``python -m tests.benchmarks.replay [--nodes 100 1000] [--rounds 9] [--out FILE]`` needs a GPU.
+
+Replays: processes of their own, with and without the recorder, take turns; in each a chain of
+short kernels is captured and replayed, the time of one replay on the host's clock and on the GPU's
+is taken, and medians over processes are compared. The spread is that of the unrecorded runs.
+
+Reading: chains are captured alone and with recording; per node, and begin-to-end with the reading
+over the capture alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+CHILD = "--child"
+
+
+def child(nodes: int, replays: int) -> None:
+    """Capture a chain, replay it, and print times of this process as JSON."""
+    import time
+
+    import torch
+
+    x = torch.zeros(1, device="cuda")
+
+    def chain() -> None:
+        for _ in range(nodes):
+            x.add_(1)
+
+    def capture() -> tuple[Any, float]:
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            graph.capture_begin()
+            began_s = time.perf_counter()
+            chain()
+            graph.capture_end()
+            ended_s = time.perf_counter()
+        return graph, ended_s - began_s
+
+    chain()
+    captures = [capture() for _ in range(5)]
+    graph = captures[-1][0]
+    for _ in range(20):
+        graph.replay()
+    torch.cuda.synchronize()
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    host_s, gpu_ms = [], []
+    for _ in range(replays):
+        start.record()
+        began_s = time.perf_counter()
+        graph.replay()
+        host_s.append(time.perf_counter() - began_s)
+        end.record()
+        end.synchronize()
+        gpu_ms.append(start.elapsed_time(end))
+    print(
+        json.dumps(
+            {
+                # The first capture of a process also finds the driver's functions.
+                "capture_us": statistics.median(item[1] for item in captures[1:]) * 1e6,
+                "host_us": statistics.median(host_s) * 1e6,
+                "gpu_us": statistics.median(gpu_ms) * 1e3,
+            }
+        )
+    )
+
+
+def in_child(nodes: int, replays: int, recorded: bool) -> dict[str, Any]:
+    """Run one process and return its times, and what the recording says of reading."""
+    me = ["-m", "tests.benchmarks.replay", CHILD, str(nodes), str(replays)]
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(Path(folder) / "run.cgl")
+        command = [sys.executable, *me]
+        if recorded:
+            command = [sys.executable, "-m", "graphviz_app", "record", "-o", output, *me]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        times: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        if recorded:
+            import capture
+
+            infos = list(capture.read(output).graphs.values())[1:]
+            times["read_us"] = statistics.median(
+                (info.read_duration_ns or 0) / 1000 for info in infos
+            )
+    return times
+
+
+def measure(nodes: int, replays: int, rounds: int) -> dict[str, Any]:
+    """Let recorded and unrecorded processes take turns and compare their medians."""
+    plain, recorded = [], []
+    for number in range(rounds):
+        order = (False, True) if number % 2 else (True, False)
+        for which in order:
+            (recorded if which else plain).append(in_child(nodes, replays, which))
+    result: dict[str, Any] = {"nodes": nodes, "processes_of_each": rounds, "replays": replays}
+    for name in ("host_us", "gpu_us"):
+        a, b = [run[name] for run in plain], [run[name] for run in recorded]
+        quarters = statistics.quantiles(a, n=4) if len(a) > 1 else [a[0]] * 3
+        base = statistics.median(a)
+        result[name] = {
+            "never_recorded": round(base, 3),
+            "recorded": round(statistics.median(b), 3),
+            "ratio": round(statistics.median(b) / base, 4),
+            "spread_of_never_recorded": round((quarters[2] - quarters[0]) / base, 4),
+        }
+    alone = statistics.median(run["capture_us"] for run in plain)
+    whole = statistics.median(run["capture_us"] for run in recorded)
+    read = statistics.median(run["read_us"] for run in recorded)
+    result["capture"] = {
+        "alone_us": round(alone, 1),
+        "recorded_us": round(whole, 1),
+        "read_us_per_node": round(read / nodes, 3),
+        "without_the_reading_ratio": round((whole - read) / alone, 4),
+    }
+    return result
+
+
+def main() -> None:
+    """Measure and print."""
+    if sys.argv[1:2] == [CHILD]:
+        child(int(sys.argv[2]), int(sys.argv[3]))
+        return
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.replay", description=__doc__)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[10, 100, 2500])
+    parser.add_argument("--replays", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    from tests.gpu.conftest import environment
+
+    results = []
+    for nodes in arguments.nodes:
+        results.append(
+            measure(nodes, max(50, arguments.replays * 10 // max(10, nodes)), arguments.rounds)
+        )
+        print(json.dumps(results[-1]), flush=True)
+    document = {"benchmark": "replay", **environment(), "results": results}
+    if arguments.out:
+        arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
