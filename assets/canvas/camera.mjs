@@ -2,6 +2,7 @@
 
 const MAX_SCALE = 4;
 const FIT_SCALE = 1.25; // a graph of three nodes need not fill the screen
+const ROOM = { side: 20, top: 10, bottom: 48 }; // px around a fitted picture; buttons are below
 
 export class Camera {
   x = 0;
@@ -22,17 +23,18 @@ export class Camera {
 
   get fitScale() {
     const { left, top, right, bottom } = this.bounds;
-    const room = 20;
     return Math.min(
       FIT_SCALE,
-      Math.max(1, this.width - 2 * room) / Math.max(1, right - left),
-      Math.max(1, this.height - 2 * room) / Math.max(1, bottom - top),
+      Math.max(1, this.width - 2 * ROOM.side) / Math.max(1, right - left),
+      Math.max(1, this.height - ROOM.top - ROOM.bottom) / Math.max(1, bottom - top),
     );
   }
 
   fitted() {
     const { left, top, right, bottom } = this.bounds;
-    return { x: (left + right) / 2, y: (top + bottom) / 2, scale: this.fitScale };
+    const scale = this.fitScale;
+    const lower = (ROOM.bottom - ROOM.top) / 2 / scale;
+    return { x: (left + right) / 2, y: (top + bottom) / 2 + lower, scale };
   }
 
   set({ x, y, scale }) {

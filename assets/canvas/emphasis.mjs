@@ -8,6 +8,7 @@ export class Emphasis {
   selected = -1;
   matches = null;
   colouring = 0;
+  colouringName = null;
   dimmed = false;
   emphasis = new Uint8Array(0);
   version = 0; // grows with each change, so that what was derived can be dropped
@@ -15,7 +16,7 @@ export class Emphasis {
   start(scene) {
     this.selected = -1;
     this.matches = null;
-    this.colouring = 0;
+    this.colouring = scene.colouringIndex(this.colouringName);
     this.#apply(scene);
   }
 
@@ -30,6 +31,7 @@ export class Emphasis {
   }
 
   colour(scene, name) {
+    this.colouringName = name; // kept when another scene is shown
     this.colouring = scene.colouringIndex(name);
     this.version++;
   }

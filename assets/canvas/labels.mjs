@@ -5,6 +5,7 @@ import { mix, pack } from "./theme.mjs";
 const SMALLEST_BOX = 11; // px; below it a name cannot be read
 const NARROWEST_BOX = 34;
 const MOST_LABELS = 3000;
+const HEADER_HEIGHT = 23; // px of the bar in which headers stay when their bands scroll past
 const ENTER_MARK = "\u25b8"; // a triangle that says: this node has a body to enter
 
 export class Labels {
@@ -19,6 +20,9 @@ export class Labels {
     const boxHeight = scene.cell.boxHeight * camera.scale;
     const boxWidth = scene.cell.boxWidth * camera.scale;
     const readable = boxHeight >= SMALLEST_BOX && boxWidth >= NARROWEST_BOX;
+    const barred = scene.bands > 1 && camera.toScreen(0, 0)[1] < HEADER_HEIGHT - 4;
+    if (barred) list.plate(0, 0, camera.width, HEADER_HEIGHT, pack(theme.background));
+    this.covered = barred ? HEADER_HEIGHT + 4 : -Infinity;
     if (readable && list.visible.length <= MOST_LABELS) {
       this.#names(list, scene, camera, theme, state, boxWidth, boxHeight);
     }
@@ -34,6 +38,7 @@ export class Labels {
     const dim = pack(mix(theme.background, theme.text, 0.4));
     for (const i of list.visible) {
       const [x, y] = camera.toScreen(scene.x[i], scene.y[i]);
+      if (y < this.covered) continue;
       const left = x - boxWidth / 2;
       const colour = state.emphasis[i] === 1 ? dim : loud;
       let room = boxWidth - 2 * pad;
@@ -50,7 +55,6 @@ export class Labels {
     const font = `500 11px ${theme.font}`;
     const widths = this.#measure(font);
     const widthOf = (text) => [...text].reduce((sum, c) => sum + (widths[c.codePointAt(0)] || widths[48]), 0);
-    const plate = pack(theme.background);
     const muted = pack(theme.muted);
     const inset = ((scene.cell.width - scene.cell.boxWidth) / 2) * camera.scale;
     let free = -Infinity; // right end of the last header
@@ -67,7 +71,6 @@ export class Labels {
       if (!text || from < free + 8) continue;
       free = from + widthOf(text);
       const y = Math.max(12, top - 12 * Math.min(1, Math.max(0.75, camera.scale)));
-      if (y > top - 8) list.plate(left, 0, right - left, 23, plate);
       list.text(text, from, y, font, muted);
     }
   }

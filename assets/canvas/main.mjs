@@ -5,12 +5,13 @@ import { View } from "./view.mjs";
 
 const HOST_WAIT_MS = 3000;
 let current = null; // the host that was mounted last
+const early = new Map(); // host -> calls made before it was on the page
 
 /** Draw the scene at `src` into the element `hostId`; safe to call again. */
 export async function mount(src, hostId) {
-  const host = await hostElement(hostId);
-  if (!host) return;
   current = hostId;
+  const host = document.getElementById(hostId) ?? (await hostElement(hostId));
+  if (!host) return;
   const mounted = mountedIn(host) ?? create(host);
   if (mounted.src === src) return;
   mounted.src = src;
@@ -27,6 +28,7 @@ export async function mount(src, hostId) {
   try {
     const scene = decodeScene(await load(src, request.signal));
     if (request !== mounted.request) return;
+    mounted.request = null;
     mounted.view.onFrame = () => {
       mounted.view.onFrame = null;
       host.setAttribute("data-ready", scene.nodes);
@@ -43,6 +45,7 @@ export async function mount(src, hostId) {
     if (error.name === "AbortError" || request !== mounted.request) return;
     const message =
       error instanceof SceneError ? error.message : `The graph cannot be drawn: ${error.message}`;
+    mounted.request = null;
     mounted.src = null; // so that mounting again tries again
     mounted.view.fail(message);
     host.setAttribute("data-error", message);
@@ -71,13 +74,14 @@ export function fit(hostId) {
   whenShown(hostId, (view) => view.fit());
 }
 
-/** Call now if a scene is shown, else when it is. */
+/** Call now if the scene that was asked for is shown, else when it is. */
 function whenShown(hostId, call) {
-  const host = document.getElementById(hostId ?? current);
+  const id = hostId ?? current;
+  const host = document.getElementById(id);
   const mounted = host && mountedIn(host);
-  if (!mounted) return;
-  if (mounted.view.scene) call(mounted.view);
-  else mounted.later.push(call);
+  if (!mounted && id) early.set(id, [...(early.get(id) ?? []), call]);
+  else if (mounted?.view.scene && !mounted.request) call(mounted.view);
+  else mounted?.later.push(call);
 }
 
 function mountedIn(host) {
@@ -90,7 +94,8 @@ function create(host) {
     const store = host.dataset[`${kind}Store`];
     if (store) window.dash_clientside?.set_props?.(store, { data: detail });
   });
-  const mounted = { view, src: null, request: null, later: [] };
+  const mounted = { view, src: null, request: null, later: early.get(host.id) ?? [] };
+  early.delete(host.id);
   host.cglens = {
     mounted,
     nodeScreenPosition: (i) => view.nodeScreenPosition(i),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ TYPES = {
     ".mjs": "text/javascript",
 }
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'"
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+"""None leaves the choice to Playwright, which has a browser of its own once installed."""
 CHROMIUM_FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
