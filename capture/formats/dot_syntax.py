@@ -145,8 +145,9 @@ def statements(text: str, end: End) -> Iterator[Statement]:
                 end.line, end.inside = _line(text, size), "an edge"
                 return
             raise _unexpected(text, position)
-        if target is None and inside is None and position >= size and source[0] != '"':
-            end.line, end.inside = _line(text, size), "a name"
+        if target is None and inside is None and position >= size:
+            # Its attributes, or half of its name, may be missing.
+            end.line, end.inside = _line(text, size), f"the statement of {_unquote(source)}"
             return
         attributes = {} if inside is None else _attributes(inside, known)
         yield Statement(graph, _unquote(source), _unquote(target or ""), attributes)
