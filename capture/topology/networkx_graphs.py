@@ -1,0 +1,215 @@
+"""Graphs as ``networkx.DiGraph`` with plain attributes, and back without loss.
+
+One level is one DiGraph whose nodes are positions. Every attribute is a text, integer, float or
+bool, so that networkx's own writers (GraphML, GML, node-link, adjacency, pickle) take it; what
+is nested is JSON text. Node attributes:
+
+- ``position``, ``type`` and ``name`` (for people);
+- the fields of the payload that differ from their default; bytes as ``"0x..."``;
+- ``payload``: fields of a type that has none of its own; ``unread``: the driver refused them;
+- ``bodies``: ``[{"index": 0, "role": "if", "graph": "3/0"}]``; ``extra``: unknown fields.
+
+Edge attributes, where not 0: ``from_port``, ``to_port``, ``type``; ``parallel`` holds further
+edges between the same two nodes, ``position`` the stored order where it is not by target.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidGraphError
+from ..model import Body, Edge, Graph, Kernel, Topology
+from .attributes import node_attributes, plain, read_payload, text
+
+if TYPE_CHECKING:
+    import networkx
+
+
+def to_networkx(graph: Graph, body: str = "") -> networkx.DiGraph[int]:
+    """Turn one level of a graph into a networkx graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    body : str
+        Path of a body such as ``"3/0"``; the outermost level when empty.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes are positions; bodies are named by path, see :func:`to_networkx_bodies`.
+
+    Raises
+    ------
+    LookupFailed
+        No body has that path.
+
+    Examples
+    --------
+    >>> chain = Graph(
+    ...     topology=Topology(types=["empty", "empty"], source=[0], target=[1]),
+    ...     payloads=[None, None],
+    ... )
+    >>> list(to_networkx(chain).edges)
+    [(0, 1)]
+    """
+    return _level_to_networkx(graph.at(body), body)
+
+
+def to_networkx_bodies(graph: Graph) -> dict[str, networkx.DiGraph[int]]:
+    """Turn every body of a graph into a networkx graph, by path, parents first."""
+    return {path: _level_to_networkx(level, path) for path, level in graph.walk() if path}
+
+
+def _level_to_networkx(level: Graph, path: str) -> networkx.DiGraph[int]:
+    import networkx as nx
+
+    found: networkx.DiGraph[int] = nx.DiGraph(name=text(level.name), body=path)
+    if level.extra:
+        found.graph["extra"] = json.dumps(level.extra)
+    bodies: dict[int, list[dict[str, Any]]] = {}
+    prefix = f"{path}/" if path else ""
+    for body in level.bodies:
+        bodies.setdefault(body.node, []).append(
+            {
+                "index": body.index,
+                "role": body.role,
+                "graph": f"{prefix}{body.node}/{body.index}",
+                **({"name": body.graph.name} if body.graph.name else {}),
+            }
+        )
+    texts: dict[int, str] = {}
+    for node in level.nodes():
+        attributes = node_attributes(node.type, node.payload, texts)
+        if node.position in bodies:
+            attributes["bodies"] = json.dumps(bodies[node.position])
+        if node.extra:
+            attributes["extra"] = json.dumps(node.extra)
+        found.add_node(node.position, position=node.position, **attributes)
+    _add_edges(found, level)
+    return found
+
+
+def _add_edges(found: networkx.DiGraph[int], level: Graph) -> None:
+    edges = list(level.edges())
+    keys = [(edge.target, edge.source) for edge in edges]
+    ordered = all(a <= b for a, b in pairwise(keys))
+    parallel: dict[tuple[int, int], list[list[int]]] = {}
+    for position, edge in enumerate(edges):
+        source, target, from_port, to_port, type_ = edge
+        if found.has_edge(source, target):
+            parallel.setdefault((source, target), []).append([position, from_port, to_port, type_])
+            continue
+        attributes = {"from_port": from_port, "to_port": to_port, "type": type_}
+        attributes = {name: value for name, value in attributes.items() if value}
+        if not ordered:
+            attributes["position"] = position
+        found.add_edge(source, target, **attributes)
+    for (source, target), others in parallel.items():
+        found.edges[source, target]["parallel"] = json.dumps(others)
+
+
+def from_networkx(
+    graph: networkx.DiGraph[Any], bodies: Mapping[str, networkx.DiGraph[Any]] | None = None
+) -> Graph:
+    """Turn networkx graphs made by :func:`to_networkx` back into a graph.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        The outermost level. Nodes may have been renamed: their ``position`` counts, and without
+        one their order.
+    bodies : mapping of str to networkx.DiGraph, optional
+        Bodies by path, as from :func:`to_networkx_bodies`.
+
+    Raises
+    ------
+    InvalidGraphError
+        A node has no ``type``, a position is missing or given twice, an attribute does not fit
+        the node's type, or a body that a node refers to is not in `bodies`.
+    """
+    kernels: dict[str, Kernel] = {}
+    outermost, pending = _level_from_networkx(graph, kernels)
+    while pending:
+        owner, position, reference = pending.pop()
+        path = reference.get("graph")
+        level = (bodies or {}).get(path) if isinstance(path, str) else None
+        if level is None:
+            raise InvalidGraphError(
+                f"node {position} refers to the body {path!r}, which is not among those given: "
+                f"pass to_networkx_bodies(graph) as `bodies`"
+            )
+        inner, more = _level_from_networkx(level, kernels)
+        inner.name = str(reference.get("name", inner.name))
+        owner.bodies.append(
+            Body(node=position, index=reference["index"], role=reference["role"], graph=inner)
+        )
+        owner.bodies.sort(key=lambda body: (body.node, body.index))
+        pending += more
+    return outermost
+
+
+def _level_from_networkx(
+    graph: networkx.DiGraph[Any], kernels: dict[str, Kernel]
+) -> tuple[Graph, list[tuple[Graph, int, dict[str, Any]]]]:
+    names = list(graph.nodes)
+    places = [int(graph.nodes[name].get("position", at)) for at, name in enumerate(names)]
+    if sorted(places) != list(range(len(names))):
+        raise InvalidGraphError(
+            f"the positions of {len(names)} nodes are not 0 to {len(names) - 1}, each once"
+        )
+    position = dict(zip(names, places, strict=True))
+    types: list[str] = [""] * len(names)
+    payloads: list[Any] = [None] * len(names)
+    extras: dict[int, dict[str, Any]] = {}
+    references: list[tuple[int, dict[str, Any]]] = []
+    for name, at in position.items():
+        attributes = graph.nodes[name]
+        if "type" not in attributes:
+            raise InvalidGraphError(f"node {name!r} has no attribute 'type', such as 'kernel'")
+        types[at] = str(plain(attributes["type"]))
+        payloads[at] = read_payload(types[at], attributes, kernels, name)
+        if "extra" in attributes:
+            extras[at] = json.loads(attributes["extra"])
+        if "bodies" in attributes:
+            references += [(at, item) for item in json.loads(attributes["bodies"])]
+    found = Graph(
+        topology=_topology_from_networkx(graph, types, position),
+        payloads=payloads,
+        name=str(plain(graph.graph.get("name", ""))),
+        node_extra=dict(sorted(extras.items())),
+        extra=json.loads(graph.graph.get("extra", "{}")),
+    )
+    return found, [(found, at, item) for at, item in references]
+
+
+def _topology_from_networkx(
+    graph: networkx.DiGraph[Any], types: list[str], position: dict[Any, int]
+) -> Topology:
+    rows: list[tuple[tuple[int, ...], Edge]] = []
+    for source, target, attributes in graph.edges(data=True):
+        ends = position[source], position[target]
+        ports = (int(attributes.get(name, 0)) for name in ("from_port", "to_port", "type"))
+        place = attributes.get("position")
+        key = (int(place),) if place is not None else (ends[1], ends[0], -1)
+        rows.append((key, Edge(*ends, *ports)))
+        for at, *others in json.loads(attributes.get("parallel", "[]")):
+            key = (at,) if place is not None else (ends[1], ends[0], at)
+            rows.append((key, Edge(*ends, *others)))
+    rows.sort()
+    edges = [edge for _, edge in rows]
+
+    def column(values: list[int]) -> list[int]:
+        return values if any(values) else []
+
+    return Topology(
+        types=types,
+        source=[edge.source for edge in edges],
+        target=[edge.target for edge in edges],
+        from_port=column([edge.from_port for edge in edges]),
+        to_port=column([edge.to_port for edge in edges]),
+        edge_type=column([edge.type for edge in edges]),
+    )
