@@ -83,7 +83,7 @@ def in_child(nodes: int, replays: int, recorded: bool) -> dict[str, Any]:
         output = str(Path(folder) / "run.cgl")
         command = [sys.executable, *me]
         if recorded:
-            command = [sys.executable, "-m", "graphviz_app", "record", "-o", output, *me]
+            command = [sys.executable, "-P", "-m", "graphviz_app", "record", "-o", output, *me]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")

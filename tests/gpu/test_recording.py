@@ -352,7 +352,7 @@ def test_hooks_are_gone_after_recording(tmp_path: Path) -> None:
 
 
 def cglens(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "graphviz_app", *arguments]
+    return [sys.executable, "-P", "-m", "graphviz_app", *arguments]
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -62,7 +62,7 @@ class Workplace:
         return self.run(sys.executable, *arguments, **options)
 
     def cglens(self, *arguments: str, **options: Any) -> Done:
-        return self.run(sys.executable, "-m", "graphviz_app", *arguments, **options)
+        return self.run(sys.executable, "-P", "-m", "graphviz_app", *arguments, **options)
 
     def record(self, *arguments: str, **options: Any) -> Done:
         return self.cglens("record", "-o", "out.cgl", *arguments, **options)
