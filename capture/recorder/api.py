@@ -120,7 +120,6 @@ def capture(
     """
     torch = require_torch()
     session = process.hook(torch.cuda.graphs)
-    session.driver()
     journal = MemoryJournal()
     sink = Sink(journal)
     metadata = Metadata(

@@ -80,6 +80,7 @@ def capture_function(
     """
     kwargs = kwargs or {}
     torch = require_torch()
+    session.driver()
     before = session.captured_count + session.failed_count
     current = torch.cuda.current_stream()
     side = torch.cuda.Stream()
