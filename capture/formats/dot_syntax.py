@@ -30,6 +30,7 @@ _STATEMENT = re.compile(
     re.DOTALL,
 )
 _AFTER_EDGE = re.compile(rf"\s*+->\s*+({_ID})\s*+(?:{_ATTRIBUTES})?", re.DOTALL)
+_CUT_HEADER = re.compile(r'\s*+(?:\w*+|"[^"]*+"?+)\s*+\Z')
 _CUT_EDGE = re.compile(r'-(?:>\s*+(?:"[^"]*+)?+)?+\Z')
 _ASSIGNED = re.compile(rf"\s*+=\s*+({_ID})", re.DOTALL)
 _OPEN = re.compile(rf"\s*+(?:({_ID})\s*+)?\{{", re.DOTALL)
@@ -119,7 +120,7 @@ def statements(text: str, end: End) -> Iterator[Statement]:
                 continue
             if inside is not None:
                 continue
-            if position >= size:
+            if text.startswith("[", position) or _CUT_HEADER.match(text, start + len(source)):
                 end.line, end.inside = _line(text, size), "a header"
                 return
             raise _unexpected(text, start)
@@ -145,8 +146,8 @@ def statements(text: str, end: End) -> Iterator[Statement]:
                 end.line, end.inside = _line(text, size), "an edge"
                 return
             raise _unexpected(text, position)
-        if target is None and inside is None and position >= size:
-            # Its attributes, or half of its name, may be missing.
+        if inside is None and position >= size and (target is None or target[0] != '"'):
+            # Its attributes, or half of a name, may be missing.
             end.line, end.inside = _line(text, size), f"the statement of {_unquote(source)}"
             return
         attributes = {} if inside is None else _attributes(inside, known)
