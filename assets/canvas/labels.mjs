@@ -2,9 +2,11 @@
 
 import { mix, pack } from "./theme.mjs";
 
-const SMALLEST_BOX = 11; // px; below it a name cannot be read
+const SMALLEST_BOX = { plain: 11, dense: 9 }; // px; below it a name cannot be read
 const NARROWEST_BOX = 34;
+const NARROWEST_LANE = 50;
 const MOST_LABELS = 3000;
+const HEADER_LINE = 14; // px
 const HEADER_HEIGHT = 23; // px of the bar in which headers stay when their bands scroll past
 const ENTER_MARK = "\u25b8"; // a triangle that says: this node has a body to enter
 
@@ -16,21 +18,39 @@ export class Labels {
   }
 
   /** Add the texts of one frame to a built list. */
-  add(list, scene, camera, theme, state) {
+  add(list, scene, camera, theme, state, ratio) {
     const boxHeight = scene.cell.boxHeight * camera.scale;
     const boxWidth = scene.cell.boxWidth * camera.scale;
-    const readable = boxHeight >= SMALLEST_BOX && boxWidth >= NARROWEST_BOX;
-    const barred = scene.bands > 1 && camera.toScreen(0, 0)[1] < HEADER_HEIGHT - 4;
-    if (barred) list.plate(0, 0, camera.width, HEADER_HEIGHT, pack(theme.background));
-    this.covered = barred ? HEADER_HEIGHT + 4 : -Infinity;
+    const readable = boxHeight >= SMALLEST_BOX[ratio >= 1.5 ? "dense" : "plain"] && boxWidth >= NARROWEST_BOX;
+    const lanes = scene.header.laneLabels && scene.cell.width * camera.scale > NARROWEST_LANE;
+    const lines = (scene.bands > 1 ? 1 : 0) + (lanes ? 1 : 0);
+    const bar = HEADER_HEIGHT + (lines - 1) * HEADER_LINE;
+    const barred = lines > 0 && camera.toScreen(0, 0)[1] < bar - 4;
+    if (barred) list.plate(0, 0, camera.width, bar, pack(theme.background));
+    this.covered = barred ? bar + 4 : -Infinity;
     if (readable && list.visible.length <= MOST_LABELS) {
       this.#names(list, scene, camera, theme, state, boxWidth, boxHeight);
     }
-    if (scene.bands > 1) this.#headers(list, scene, camera, theme);
+    if (scene.bands > 1) this.#headers(list, scene, camera, theme, lanes ? HEADER_LINE : 0);
+    if (lanes) this.#lanes(list, scene, camera, theme, bar);
+  }
+
+  #lanes(list, scene, camera, theme, bar) {
+    const font = `500 11px ${theme.font}`;
+    const widths = this.#measure(font);
+    const inset = ((scene.cell.width - scene.cell.boxWidth) / 2) * camera.scale;
+    const top = camera.toScreen(0, 0)[1];
+    for (let c = Math.max(0, scene.columnAt(camera.window().left)); c < scene.columns; c++) {
+      const x = camera.toScreen(scene.columnLeft[c], 0)[0] + inset;
+      if (x > camera.width) break;
+      const room = scene.cell.boxWidth * camera.scale;
+      const text = cut(scene.header.laneLabels[c], room, widths);
+      if (text) list.text(text, x, Math.max(bar - 11, top - 10), font, pack(theme.muted));
+    }
   }
 
   #names(list, scene, camera, theme, state, boxWidth, boxHeight) {
-    const size = Math.round(Math.min(14, Math.max(8.5, boxHeight * 0.5)) * 2) / 2;
+    const size = Math.round(Math.min(14, Math.max(boxHeight < 11 ? 7.5 : 8.5, boxHeight * 0.5)) * 2) / 2;
     const pad = Math.max(4, boxHeight * 0.34);
     const font = `500 ${size}px ${theme.font}`;
     const widths = this.#measure(font);
@@ -51,7 +71,7 @@ export class Labels {
     }
   }
 
-  #headers(list, scene, camera, theme) {
+  #headers(list, scene, camera, theme, raised) {
     const font = `500 11px ${theme.font}`;
     const widths = this.#measure(font);
     const widthOf = (text) => [...text].reduce((sum, c) => sum + (widths[c.codePointAt(0)] || widths[48]), 0);
@@ -70,8 +90,7 @@ export class Labels {
       );
       if (!text || from < free + 8) continue;
       free = from + widthOf(text);
-      const y = Math.max(12, top - 12 * Math.min(1, Math.max(0.75, camera.scale)));
-      list.text(text, from, y, font, muted);
+      list.text(text, from, Math.max(12, top - 10 - raised), font, muted);
     }
   }
 
@@ -95,17 +114,22 @@ export class Labels {
     this.scene = scene;
     let text = this.cut.get(key);
     if (text !== undefined) return text;
-    const label = scene.label(i).replace(/\s+/g, " ");
-    const dots = widths[46] * 2.6;
-    let width = 0;
-    let fits = 0; // characters that fit before an ellipsis
-    for (let k = 0; k < label.length && width <= room; k++) {
-      const code = label.charCodeAt(k);
-      width += code < 128 ? widths[code] : widths[87];
-      if (width + dots <= room) fits = k + 1;
-    }
-    text = width <= room ? label : fits > 1 ? label.slice(0, fits).trimEnd() + "\u2026" : "";
+    text = cut(scene.label(i), room, widths);
     this.cut.set(key, text);
     return text;
   }
+}
+
+/** A text, or as much of it as fits with an ellipsis; nothing where two characters do not fit. */
+function cut(text, room, widths) {
+  const label = text.replace(/\s+/g, " ");
+  const dots = widths[46] * 2.6;
+  let width = 0;
+  let fits = 0; // characters that fit before an ellipsis
+  for (let k = 0; k < label.length && width <= room; k++) {
+    const code = label.charCodeAt(k);
+    width += code < 128 ? widths[code] : widths[87];
+    if (width + dots <= room) fits = k + 1;
+  }
+  return width <= room ? label : fits > 1 ? label.slice(0, fits).trimEnd() + "\u2026" : "";
 }

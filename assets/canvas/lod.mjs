@@ -64,3 +64,27 @@ export function shiftsFor(scene, scale) {
   const shift = (pixels, wanted) => Math.max(0, Math.ceil(Math.log2(wanted / pixels)));
   return { row: shift(rowPixels, 4), column: shift(columnPixels, 2.5) };
 }
+
+/** The nodes that are merged with a node at these shifts: how many, and what most of them are. */
+export function mergedWith(scene, colour, i, shifts) {
+  const { columnBand, bandRow, column, row, columnStart, order, weight } = scene;
+  const band = columnBand[column[i]];
+  let first = column[i];
+  while (first > 0 && columnBand[first - 1] === band) first--;
+  first += ((column[i] - first) >> shifts.column) << shifts.column;
+  const group = (row[i] - bandRow[band]) >> shifts.row;
+  const top = bandRow[band] + (group << shifts.row);
+  const sums = new Map();
+  let count = 0;
+  for (let c = first; c < first + (1 << shifts.column) && columnBand[c] === band; c++) {
+    const end = columnStart[c + 1];
+    for (let k = scene.firstAtOrBelow(c, top); k < end; k++) {
+      const v = order[k];
+      if (row[v] >= top + (1 << shifts.row)) break;
+      count++;
+      sums.set(colour[v], (sums.get(colour[v]) ?? 0) + (weight ? weight[v] || 0 : 1));
+    }
+  }
+  const category = [...sums].reduce((best, next) => (next[1] > best[1] ? next : best))[0];
+  return { count, category };
+}

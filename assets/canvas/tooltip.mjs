@@ -10,17 +10,20 @@ export class Tooltip {
     this.name.className = "cglens-tooltip-name";
     this.facts = document.createElement("div");
     this.facts.className = "cglens-tooltip-facts";
-    this.box.append(this.name, this.facts);
+    this.merged = document.createElement("div");
+    this.merged.className = "cglens-tooltip-facts";
+    this.box.append(this.name, this.facts, this.merged);
     parent.append(this.box);
     this.parent = parent;
   }
 
-  show(scene, i, category, x, y) {
+  show(scene, i, category, merged, x, y) {
     this.name.textContent = scene.fullName(i);
     const facts = [scene.typeName(i), `node ${scene.path(i)}`, `level ${scene.level[i]}`];
     if (category && category !== scene.typeName(i)) facts.splice(1, 0, category);
     if (scene.bodies[i]) facts.push("double-click to enter");
     this.facts.textContent = facts.join(" · ");
+    this.merged.textContent = merged;
     this.box.hidden = false;
     const { clientWidth, clientHeight } = this.parent;
     const { offsetWidth, offsetHeight } = this.box;

@@ -7,6 +7,7 @@ import { Canvas2DRenderer } from "./draw2d.mjs";
 import { Emphasis } from "./emphasis.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
+import { mergedWith, shiftsFor } from "./lod.mjs";
 import { Minimap } from "./minimap.mjs";
 import { nodeAt, neighbourInDirection } from "./pick.mjs";
 import { WRAP_MARGIN } from "./routes.mjs";
@@ -14,6 +15,7 @@ import { readTheme } from "./theme.mjs";
 import { Tooltip } from "./tooltip.mjs";
 
 const HEADER_ROOM = 24; // world units over the first row, for the headers of bands
+const HEADER_LINE = 16;
 const EASE_MS = 160;
 
 const element = (tag, className, attributes = {}) => {
@@ -115,7 +117,8 @@ export class View {
     this.scene = scene;
     const { header } = scene;
     this.state.start(scene);
-    const head = scene.bands > 1 ? HEADER_ROOM : 6;
+    const lines = (scene.bands > 1 ? 1 : 0) + (header.laneLabels ? 1 : 0);
+    const head = lines ? HEADER_ROOM + (lines - 1) * HEADER_LINE : 6;
     const foot = scene.bands > 1 ? WRAP_MARGIN + 4 : 6;
     this.camera.setBounds(0, -head, Math.max(1, scene.width), scene.height + foot);
     this.camera.set(this.camera.fitted());
@@ -156,7 +159,7 @@ export class View {
     const { list, camera, theme, state, ratio } = this;
     if (this.scene) {
       list.build(this.scene, camera, theme, state);
-      this.labels.add(list, this.scene, camera, theme, state);
+      this.labels.add(list, this.scene, camera, theme, state, ratio);
     } else {
       list.clear(theme);
     }
@@ -278,8 +281,14 @@ export class View {
       return;
     }
     const { legend } = this.scene.header.colourings[this.state.colouring];
-    const category = legend[this.scene[`colour${this.state.colouring}`][i]].name;
-    this.tooltip.show(this.scene, i, category, px, py);
+    const colour = this.scene[`colour${this.state.colouring}`];
+    let merged = "";
+    if (this.list.mode === "strips") {
+      const shifts = shiftsFor(this.scene, this.camera.scale);
+      const { count, category } = mergedWith(this.scene, colour, i, shifts);
+      if (count > 1) merged = `${count} nodes are merged here, most are ${legend[category].name}`;
+    }
+    this.tooltip.show(this.scene, i, legend[colour[i]].name, merged, px, py);
   }
 
   leave() {

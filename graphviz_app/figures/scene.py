@@ -129,6 +129,7 @@ def encode_scene(
     *,
     enterable: NDArray[np.bool_] | None = None,
     weight: NDArray[np.floating[Any]] | None = None,
+    lane_labels: Sequence[str] | None = None,
 ) -> bytes:
     """Encode a laid out graph for the canvas.
 
@@ -147,6 +148,8 @@ def encode_scene(
     weight
         What merged nodes are summed by when they are too small to draw, such as durations, shape
         ``(n,)``; nodes count equally when it is absent.
+    lane_labels
+        What stands over each column, such as its stream (see `column_labels`); empty for nothing.
 
     Raises
     ------
@@ -209,7 +212,30 @@ def encode_scene(
         arrays["enterable"] = np.flatnonzero(enterable).astype(np.uint32)
     if weight is not None:
         arrays["weight"] = weight.astype(np.float32)
+    if lane_labels is not None and any(lane_labels):
+        if len(lane_labels) != len(layout.column_x):
+            raise ValueError(
+                f"{len(lane_labels)} lane labels; expected {len(layout.column_x)}, one per column"
+            )
+        header["laneLabels"] = [_shorten(label) for label in lane_labels]
     return _pack(header, arrays)
+
+
+def column_labels(layout: LaneLayout, values: Sequence[str]) -> list[str]:
+    """Name each column after what all its nodes share, such as their stream; else leave it empty.
+
+    Parameters
+    ----------
+    layout
+        Cells of the nodes.
+    values
+        A text per node; an empty one is unknown and disagrees with nothing.
+    """
+    found: list[set[str]] = [set() for _ in layout.column_x]
+    for column, value in zip(layout.column.tolist(), values, strict=True):
+        if value:
+            found[column].add(value)
+    return [next(iter(names)) if len(names) == 1 else "" for names in found]
 
 
 def _pack(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -8,10 +8,13 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from .order import Levels
+from .order import Levels, Successors, successors
 
 MAX_GAP = 64
 """Levels that a chain may skip, or hold its lane for an edge, before the lane is given up."""
+
+MOST_FIXED_STREAMS = 8
+"""Up to this many streams keep lanes of their own from the first row to the last."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,36 @@ def connected(count: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray
     return np.unique(root, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
-def _peel(levels: Levels) -> NDArray[np.int64]:
+def _followed(
+    n: int,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    stream: NDArray[np.int64] | None,
+) -> Successors:
+    """Keep the edges that a lane may follow: those that look like the order of one stream.
+
+    Where streams are not known: an event wait starts at a node whose stream goes on, so an edge
+    out of a fork does not take a node from a predecessor that leads nowhere else.
+    """
+    if stream is None:
+        forks = np.bincount(source, minlength=n) > 1
+        claimed = np.zeros(n, dtype=bool)
+        claimed[target[~forks[source]]] = True
+        keep = ~(forks[source] & claimed[target])
+    else:
+        same = (stream[source] == stream[target]) & (stream[source] >= 0)
+        unknown = (stream[source] < 0) | (stream[target] < 0)
+        goes_on, claimed = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        goes_on[source[same]] = True
+        claimed[target[same]] = True
+        keep = same | (unknown & ~(goes_on[source] | claimed[target]))
+    return successors(n, source[keep], target[keep])
+
+
+def _peel(levels: Levels, followed: Successors) -> NDArray[np.int64]:
     """Follow the longest remaining path from the highest unvisited node until none is left."""
     n = len(levels.level)
-    start, node = levels.successors.start, levels.successors.node
+    start, node = followed.start, followed.node
     level, remaining = levels.level.tolist(), levels.remaining.tolist()
     chain = [-1] * n
     count = 0
@@ -81,23 +110,23 @@ def _peel(levels: Levels) -> NDArray[np.int64]:
 
 
 def _colour(
-    component: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+    group: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Give each interval the lowest lane that is free, component by component."""
+    """Give each interval the lowest lane that is free, group by group."""
     lane = np.zeros(len(first), dtype=np.int64)
-    order = np.lexsort((first - last, first, component))
+    order = np.lexsort((first - last, first, group))
     busy: list[tuple[int, int]] = []
     free: list[int] = []
     used, current = 0, -1
-    for c, comp, a, b in zip(
+    for c, mine_group, a, b in zip(
         order.tolist(),
-        component[order].tolist(),
+        group[order].tolist(),
         first[order].tolist(),
         last[order].tolist(),
         strict=True,
     ):
-        if comp != current:
-            busy, free, used, current = [], [], 0, comp
+        if mine_group != current:
+            busy, free, used, current = [], [], 0, mine_group
         while busy and busy[0][0] < a:
             heappush(free, heappop(busy)[1])
         if free:
@@ -109,7 +138,34 @@ def _colour(
     return lane
 
 
-def find_chains(levels: Levels, source: NDArray[np.int64], target: NDArray[np.int64]) -> Chains:
+def _lanes(
+    component: NDArray[np.int64],
+    stream: NDArray[np.int64] | None,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Place chains in lanes, those of one stream side by side where there are few streams."""
+    if stream is None:
+        return _colour(component, first, last)
+    streams, rank = np.unique(stream, return_inverse=True)
+    if not 1 < len(streams) <= MOST_FIXED_STREAMS:
+        return _colour(component, first, last)
+    group = component * len(streams) + rank.reshape(-1)
+    lane = _colour(group, first, last)
+    widths = np.zeros((int(component.max()) + 1) * len(streams), dtype=np.int64)
+    np.maximum.at(widths, group, lane + 1)
+    by_component = widths.reshape(-1, len(streams))
+    offset: NDArray[np.int64] = (np.cumsum(by_component, axis=1) - by_component).reshape(-1)
+    lane += offset[group]
+    return lane
+
+
+def find_chains(
+    levels: Levels,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    stream: NDArray[np.int64] | None = None,
+) -> Chains:
     """Peel a graph into chains and place the chains in lanes.
 
     Parameters
@@ -118,8 +174,10 @@ def find_chains(levels: Levels, source: NDArray[np.int64], target: NDArray[np.in
         Levels of the graph.
     source, target
         Its edges without the back edges.
+    stream
+        Stream per node, negative where it is not known.
     """
-    chain = _peel(levels)
+    chain = _peel(levels, _followed(len(levels.level), source, target, stream))
     count = int(chain.max(initial=-1)) + 1
     level = levels.level
     first = np.full(count, np.iinfo(np.int64).max)
@@ -141,4 +199,8 @@ def find_chains(levels: Levels, source: NDArray[np.int64], target: NDArray[np.in
     last = np.where(holds_out, np.maximum(below - 1, last), last)
 
     component = connected(count, chain[s], chain[t])
-    return Chains(chain, first, last, component, _colour(component, first, last))
+    chain_stream = None
+    if stream is not None:
+        chain_stream = np.full(count, -1)
+        np.maximum.at(chain_stream, chain, stream)
+    return Chains(chain, first, last, component, _lanes(component, chain_stream, first, last))

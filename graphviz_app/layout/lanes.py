@@ -84,6 +84,7 @@ def lane_layout(
     *,
     aspect: float = DEFAULT_ASPECT,
     kind: NDArray[np.int32] | None = None,
+    stream: NDArray[np.int32] | None = None,
 ) -> LaneLayout:
     """Lay a graph out in lanes and bands.
 
@@ -102,6 +103,9 @@ def lane_layout(
     kind
         What each node is (equal numbers for equal kernels), shape ``(n,)``. Where it shows that
         the graph repeats, bands are cut so that equal parts stand side by side.
+    stream
+        Stream that each node was captured on, negative where it is not known, shape ``(n,)``;
+        lanes then follow streams. Without it they follow what looks like the order of one.
 
     Raises
     ------
@@ -121,7 +125,9 @@ def lane_layout(
     levels = longest_path_levels(n, s, t)
     back = levels.back_edges
     fs, ft = (np.delete(s, back), np.delete(t, back)) if len(back) else (s, t)
-    chains = find_chains(levels, fs, ft)
+    chains = find_chains(
+        levels, fs, ft, None if stream is None else np.asarray(stream, dtype=np.int64)
+    )
 
     def attempt(limit: int) -> tuple[Placement, Fold]:
         placement = place(chains, levels.level, fs, ft, limit)

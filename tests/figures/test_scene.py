@@ -10,6 +10,7 @@ from graphviz_app.figures.scene import (
     Colouring,
     LegendEntry,
     SceneTexts,
+    column_labels,
     decode_scene,
     encode_scene,
 )
@@ -135,3 +136,13 @@ def test_a_damaged_payload_is_refused(damage: object, message: str) -> None:
 def test_inputs_that_do_not_fit_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         encode(**changes)
+
+
+def test_a_column_is_named_after_what_its_nodes_share() -> None:
+    layout = diamond()
+    labels = column_labels(layout, ["stream 7", "stream 7", "stream 9", ""])
+    assert labels == ["stream 7", "stream 9"]
+    assert column_labels(layout, ["a", "b", "", ""])[0] == ""
+    assert decode_scene(encode(lane_labels=labels)).header["laneLabels"] == labels
+    with pytest.raises(ValueError, match="3 lane labels; expected 2"):
+        encode(lane_labels=["", "", "x"])

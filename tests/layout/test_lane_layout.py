@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -221,3 +223,38 @@ def test_a_hundred_thousand_nodes_of_mixed_shape() -> None:
     layout = lane_layout(n, source, target)
     assert (layout.row[source] < layout.row[target]).all()
     assert len(np.unique(layout.column.astype(np.int64) * n + layout.row)) == n
+
+
+def two_streams_with_a_wait() -> tuple[int, Edges]:
+    """Stream A is 0..9, stream B is 10..19; node 13 of B also waits for node 4 of A."""
+    return 20, [*chain(10), (0, 10), *chain(10, 10), (4, 13), (19, 9)]
+
+
+def test_a_wait_does_not_mix_the_lanes_of_streams() -> None:
+    n, edges = two_streams_with_a_wait()
+    layout = lay_out(n, edges)
+    check(n, edges, layout)
+    assert len({int(lane) for lane in layout.lane[:9]}) == 1
+    assert len({int(lane) for lane in layout.lane[10:]}) == 1
+
+
+def test_lanes_follow_streams_where_they_are_known() -> None:
+    edges = [(0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 5)]
+    stream = np.array([0, 0, 1, 1, 0, 0], dtype=np.int32)
+    layout = lay_out(6, edges, stream=stream)
+    check(6, edges, layout)
+    assert layout.lane[4] == layout.lane[5]
+    assert layout.lane[0] == layout.lane[1]
+    assert layout.lane[1] != layout.lane[3]
+
+
+@given(dags(), st.integers(1, 12), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_any_dag_with_any_streams_is_drawn_downwards(
+    graph: tuple[int, Edges], streams: int, random: Random
+) -> None:
+    n, edges = graph
+    stream = np.array([random.randrange(-1, streams) for _ in range(n)], dtype=np.int32)
+    layout = lay_out(n, edges, stream=stream)
+    check(n, edges, layout)
+    assert boxes_crossed(edges, layout) == []

@@ -11,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pydemumble
 
-from graphviz_app.figures.scene import Colouring, LegendEntry, SceneTexts, encode_scene
+from graphviz_app.figures.scene import (
+    Colouring,
+    LegendEntry,
+    SceneTexts,
+    column_labels,
+    encode_scene,
+)
 from graphviz_app.layout import lane_layout
 
 BLOCK12 = Path(__file__).parents[2] / "data" / "driver_dot" / "block12_plain.dot"
@@ -65,9 +71,9 @@ LAYER = (
 def chain(n: int) -> SyntheticGraph:
     """A decode step: one chain of kernels."""
     graph = SyntheticGraph()
-    last: tuple[int, ...] = ()
+    last: list[int] = []
     for k in range(n):
-        last = (graph.node("kernel", LAYER[k % len(LAYER)], *last),)
+        last = [graph.node("kernel", LAYER[k % len(LAYER)], *last)]
     return graph
 
 
@@ -91,10 +97,10 @@ def layers(wanted: int, seed: int = 1) -> SyntheticGraph:
     graph = SyntheticGraph()
     per_layer = max(12, wanted // 96)
     spine = graph.node("memset", "memset 4 B")
-    copy: tuple[int, ...] = ()
+    copy: list[int] = []
     while len(graph.types) < wanted:
         begin = len(graph.types)
-        copy = (graph.node("memcpy", "memcpy HtoD weights", *copy),)
+        copy = [graph.node("memcpy", "memcpy HtoD weights", *copy)]
         width = int(rng.choice([2, 4, 8, 64], p=[0.5, 0.3, 0.15, 0.05]))
         waits = copy
         while len(graph.types) - begin < per_layer and len(graph.types) < wanted:
@@ -109,7 +115,7 @@ def layers(wanted: int, seed: int = 1) -> SyntheticGraph:
                 spine = graph.node("kernel", "combine", *tails)
             else:
                 after = (spine, *waits) if k > 8 else (spine,)
-                waits = waits if k <= 8 else ()
+                waits = waits if k <= 8 else []
                 spine = graph.node("kernel", LAYER[k % len(LAYER)], *after)
     return graph
 
@@ -135,6 +141,24 @@ def block12() -> SyntheticGraph:
     for before, after in re.findall(r'"(\w+)" -> "(\w+)"', text):
         graph.source.append(position[before])
         graph.target.append(position[after])
+    return graph
+
+
+def streams(count: int, rounds: int) -> SyntheticGraph:
+    """Streams that wait for one another now and then, as events make them."""
+    graph = SyntheticGraph()
+    root = graph.node("kernel", "embedding")
+    last = [root] * count
+    for round_ in range(rounds):
+        for stream in range(count):
+            for k in range(2 + (stream + round_) % 3):
+                last[stream] = graph.node("kernel", f"s{stream}_{LAYER[k]}", last[stream])
+        other = (round_ + 1) % count
+        last[other] = graph.node("kernel", f"s{other}_wait_{round_ % count}", last[other], last[0])
+        if round_ % 4 == 3:
+            joined = graph.node("kernel", "all_reduce", *last)
+            last = [joined] * count
+    graph.node("memcpy", "memcpy DtoH", *last)
     return graph
 
 
@@ -181,11 +205,17 @@ def categories(values: list[str], colours: dict[str, str] | tuple[str, ...]) -> 
     return Colouring("", "", np.array([place[v] for v in values], dtype=np.int32), legend)
 
 
-def payload(graph: SyntheticGraph, *, by: str = "type") -> bytes:
+def payload(graph: SyntheticGraph, *, by: str = "type", stream: list[int] | None = None) -> bytes:
     """Lay a graph out and encode it, coloured by type and by kernel."""
     source, target = graph.edges()
-    _, kind = np.unique(graph.labels, return_inverse=True) if graph.labels else (None, None)
-    layout = lane_layout(len(graph.types), source, target, kind=kind)
+    kind = np.unique(np.array(graph.labels, dtype=str), return_inverse=True)[1].astype(np.int32)
+    layout = lane_layout(
+        len(graph.types),
+        source,
+        target,
+        kind=kind,
+        stream=None if stream is None else np.array(stream, dtype=np.int32),
+    )
     type_ = categories(graph.types, TYPE_COLOURS)
     kernel = categories(graph.labels, KERNEL_COLOURS)
     colourings = [
@@ -207,7 +237,19 @@ def payload(graph: SyntheticGraph, *, by: str = "type") -> bytes:
         ),
         colourings if by == "type" else colourings[::-1],
         enterable=np.array([t in {"conditional", "child_graph"} for t in graph.types], dtype=bool),
+        lane_labels=None
+        if stream is None
+        else column_labels(layout, [f"stream {s}" if s >= 0 else "" for s in stream]),
     )  # fmt: skip
+
+
+def streams_known() -> bytes:
+    """The same with the streams given, which the names hold."""
+    graph = streams(4, 14)
+    stream = [
+        int(label[1]) if label[0] == "s" and label[1].isdigit() else 0 for label in graph.labels
+    ]
+    return payload(graph, by="kernel", stream=stream)
 
 
 SCENES: dict[str, Callable[[], bytes]] = {
@@ -218,6 +260,8 @@ SCENES: dict[str, Callable[[], bytes]] = {
     "synthetic1k": lambda: payload(layers(1_000), by="kernel"),
     "synthetic10k": lambda: payload(layers(10_000), by="kernel"),
     "synthetic100k": lambda: payload(layers(100_000), by="kernel"),
+    "streams4": lambda: payload(streams(4, 14), by="kernel"),
+    "streams4known": streams_known,
     "shapes": lambda: payload(every_shape()),
     "cyclic": lambda: payload(cyclic()),
     "empty": lambda: payload(SyntheticGraph()),
