@@ -144,27 +144,26 @@ class GraphCalls:
             )
         )
         refused = self.entry.failures(call, codes)
-        position = {handle: index for index, handle in enumerate(nodes)}
+        get = {handle: index for index, handle in enumerate(nodes)}.get
+        handles, words = found.tolist(), data.tolist()
         rows: list[tuple[int, int, int]] = []
-        lost = 0
         for index, count in enumerate(counts):
-            if index in refused or not count:
-                continue
-            if count >= _SLOTS:
-                try:
-                    pairs = self._dependencies(nodes[index])
-                except DriverError as error:
-                    refused[index] = error
-                    continue
-            else:
-                start = index * _SLOTS
-                pairs = list(
-                    zip(found[start : start + count], data[start : start + count], strict=True)
-                )
-            here = [(index, position[h], d) for h, d in pairs if h in position]
-            lost += len(pairs) - len(here)
-            rows += sorted(here) if len(here) > 1 else here
-        return _columns(rows, lost, refused, call)
+            start = index * _SLOTS
+            if count == 1:
+                rows.append((index, get(handles[start], -1), words[start]))
+            elif count and index not in refused:
+                end = start + count
+                pairs = list(zip(handles[start:end], words[start:end], strict=True))
+                if count >= _SLOTS:
+                    # Full slots may have been too few.
+                    try:
+                        pairs = self._dependencies(nodes[index])
+                    except DriverError as error:
+                        refused[index] = error
+                        continue
+                rows += sorted((index, get(handle, -1), word) for handle, word in pairs)
+        known = [row for row in rows if row[1] >= 0]
+        return _columns(known, len(rows) - len(known), refused, call)
 
     def _dependencies(self, node: int) -> list[tuple[int, int]]:
         call = "cuGraphNodeGetDependencies"

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
 from ..errors import DriverError, NotSupportedError
 from ..model import Kernel
 from .entry_points import INVALID_VALUE, EntryPoints
+from .memory import MEMORY
 from .records import Answers, Function, Launch, LaunchAttributes, Layout
 
 _LAUNCH = struct.Struct("<Q7I4x4Q")
 _ATTRIBUTE_BYTES = 64
 _PROBED_NODES = 4
-
-_read: Callable[[int, int], bytes] = ctypes.pythonapi["PyBytes_FromStringAndSize"]
-_read.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t)  # type: ignore[attr-defined]
-_read.restype = ctypes.py_object  # type: ignore[attr-defined]
 
 # CUfunction_attribute of each field of a Kernel.
 _FUNCTION_ATTRIBUTES = {
@@ -86,7 +83,7 @@ class _Reading:
         self.count = len(layout)
         first = layout[0][0]
         self.relative = [offset - first for offset, _ in layout]
-        self.pointers = struct.Struct(f"<{self.count}Q")
+        self.pointers = struct.Struct(f"<{self.count}Q").unpack_from
         self.end = max(offset + size for offset, size in layout)
         self.joined_bytes = self.end - first
         edges = sorted(layout)
@@ -100,18 +97,18 @@ class _Reading:
 
     def read(self, address: int) -> bytes:
         """Read the arguments that ``kernelParams`` at an address points to."""
-        pointers = self.pointers.unpack(_read(address, 8 * self.count))
+        pointers = self.pointers(MEMORY, address)
         first = pointers[0]
         if self.joined and [pointer - first for pointer in pointers] == self.relative:
             # The driver keeps them at their offsets: one read, then clear what lies between.
-            buffer = _read(first, self.joined_bytes)
+            buffer = MEMORY[first : first + self.joined_bytes]
             if not self.gaps:
                 return buffer
             writable = bytearray(buffer)
         else:
             writable = bytearray(self.end)
             for pointer, (offset, size) in zip(pointers, self.layout, strict=True):
-                writable[offset : offset + size] = _read(pointer, size)
+                writable[offset : offset + size] = MEMORY[pointer : pointer + size]
         for start, end in self.gaps:
             writable[start:end] = bytes(end - start)
         return bytes(writable)
@@ -121,7 +118,7 @@ def _read_packed(address: int) -> bytes | None:
     """Read ``extra``: (key, value) pairs up to a 0; 1 is the buffer, 2 points to its size."""
     buffer = size_at = 0
     for pair in range(8):
-        key, value = struct.unpack("<QQ", _read(address + 16 * pair, 16))
+        key, value = struct.unpack_from("<QQ", MEMORY, address + 16 * pair)
         if key == 0:
             break
         if key == 1:
@@ -130,7 +127,7 @@ def _read_packed(address: int) -> bytes | None:
             size_at = value
     if not buffer or not size_at:
         return None
-    return _read(buffer, int.from_bytes(_read(size_at, 8), "little"))
+    return MEMORY[buffer : buffer + struct.unpack_from("<Q", MEMORY, size_at)[0]]
 
 
 class KernelCalls:

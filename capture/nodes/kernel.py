@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from .base import Category, Dim3, NodeType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..driver.records import Function, Launch
+    from ..driver.records import Function
     from .reader import Reader
 
 
@@ -52,10 +53,10 @@ def decode(reader: Reader, handles: Sequence[int]) -> list[KernelPayload | None]
             handles = [handles[index] for index in present]
         found = [launch for launch in launches if launch is not None]
     with reader.phase("functions"):
-        pairs = {(launch.function, launch.kernel) for launch in found}
-        functions = {pair: reader.function(*pair) for pair in pairs}
-        described = [functions[launch.function, launch.kernel] for launch in found]
-        blocks = _occupancies(reader, found, described)
+        keys = list(map(_SAME_RESOURCES, found))
+        resolved = {key: _resolve(reader, key) for key in dict.fromkeys(keys)}
+        described = [resolved[key][0] for key in keys]
+        blocks = [resolved[key][1] for key in keys]
     with reader.phase("attributes"):
         try:
             attributes = driver.launch_attributes(handles)
@@ -110,20 +111,17 @@ def decode(reader: Reader, handles: Sequence[int]) -> list[KernelPayload | None]
     return everyone
 
 
-def _occupancies(
-    reader: Reader, launches: Sequence[Launch], functions: Sequence[Function | None]
-) -> list[int | None]:
-    memo: dict[tuple[int, ...], int | None] = {}
-    found: list[int | None] = []
-    for launch, function in zip(launches, functions, strict=True):
-        key = (launch[0], launch[10], *launch[4:8])
-        if key not in memo:
-            threads = launch.block_x * launch.block_y * launch.block_z
-            memo[key] = function and reader.occupancy(
-                function.handle, threads, launch.dynamic_shared_bytes
-            )
-        found.append(memo[key])
-    return found
+# Function, kernel, block dimensions and dynamic shared memory of a Launch.
+_SAME_RESOURCES = itemgetter(0, 10, 4, 5, 6, 7)
+
+
+def _resolve(reader: Reader, key: tuple[int, ...]) -> tuple[Function | None, int | None]:
+    """Describe the function of a launch, and tell its occupancy."""
+    function, kernel, x, y, z, dynamic_shared_bytes = key
+    found = reader.function(function, kernel)
+    if found is None:
+        return None, None
+    return found, reader.occupancy(found.handle, x * y * z, dynamic_shared_bytes)
 
 
 def label(payload: KernelPayload | None) -> str:
