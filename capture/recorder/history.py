@@ -9,7 +9,7 @@ import msgspec
 
 from ..codec import load, load_topology
 from ..errors import FormatError
-from ..model import Event, Executable, Gpu, GraphInfo, Kernel, Process, Topology
+from ..model import Event, EventKind, Executable, Gpu, GraphInfo, Kernel, Process, Topology
 
 
 class _Line(msgspec.Struct):
@@ -44,6 +44,7 @@ class _Line(msgspec.Struct):
     gpus: list[Any] = []
     costs_ns: dict[str, int] = {}
     name: str = ""
+    rows: list[tuple[int, int, int, int, int, str]] = []
     value: Any = None
 
 
@@ -170,6 +171,8 @@ class JournalHistory:
                 detail=line.detail,
             )
             self._events.append((line.serial, line.number, event))
+        elif kind == "runs":
+            self._runs(line.rows)
         elif kind == "note":
             for entry in self.graphs:
                 if entry.serial == line.serial:
@@ -185,6 +188,17 @@ class JournalHistory:
             self.warnings.append(text)
         else:
             self.process.warnings.append(text)
+
+    def _runs(self, rows: list[tuple[int, int, int, int, int, str]]) -> None:
+        for serial, number, start_ns, duration_ns, count, thread in rows:
+            event = Event(
+                kind=EventKind.REPLAY.value,
+                start_ns=start_ns + self._offset_ns,
+                duration_ns=duration_ns,
+                count=count,
+                thread=thread,
+            )
+            self._events.append((serial, number, event))
 
     def _graph(self, line: _Line, offset: int) -> None:
         info = load(GraphInfo, line.info, "info")

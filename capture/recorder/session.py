@@ -17,7 +17,13 @@ from ..nodes import node_types
 from .open_capture import OpenCapture
 from .places import place_key
 from .sink import Sink
-from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, ExecutableState, Run
+from .timeline import (
+    FLUSH_EVERY_NS,
+    MAX_REPLAY_EVENTS,
+    RUNS_PER_RECORD,
+    ExecutableState,
+    Run,
+)
 
 INVALIDATED = 2
 """``CU_STREAM_CAPTURE_STATUS_INVALIDATED``: no handle is given out, the old one is readable."""
@@ -74,10 +80,11 @@ class Session:
         self._latest: dict[int, OpenCapture] = {}
         self._tracked: dict[int, Tracked] = {}
         self._gone: deque[tuple[Tracked, int]] = deque()
-        self._lock = _Lock()
+        self._lock = threading.RLock()
         self._serial = 0
         self._ordinals: dict[str, int] = {}
         self._replay_events = 0
+        self._runs: list[tuple[int, int, int, int, int, str]] = []
         self._warnings = 0
         self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0}
 
@@ -119,9 +126,10 @@ class Session:
 
     def forked(self) -> None:
         """Become the recorder of a forked child: nothing of the parent's is ours."""
-        self._lock = _Lock()
+        self._lock = threading.RLock()
         self._tracked.clear()
         self.counted.clear()
+        self._runs.clear()
         self._latest.clear()
         self._gone.clear()
         self.run.finish()
@@ -141,16 +149,25 @@ class Session:
         """Return the driver, opening it the first time."""
         if self._no_driver is not None:
             raise self._no_driver
-        if self._driver is None:
-            start = clock()
-            try:
-                self._driver = self._open_driver()
-            except Exception as error:
-                self._no_driver = error
-                raise
-            node_types()  # finding and importing them takes long for the middle of a capture
-            self._costs["start_ns"] = clock() - start
-        return self._driver
+        driver = self._driver
+        if driver is None:
+            with self._lock:
+                driver = self._start()
+        return driver
+
+    def _start(self) -> Driver:
+        if self._driver is not None:
+            return self._driver
+        start = clock()
+        try:
+            driver = self._open_driver()
+        except Exception as error:
+            self._no_driver = error
+            raise
+        node_types()  # finding and importing them takes long for the middle of a capture
+        self._costs["start_ns"] = clock() - start
+        self._driver = driver
+        return driver
 
     def costs(self) -> dict[str, int]:
         """Return what recording cost this process until now, in nanoseconds by kind of work."""
@@ -427,10 +444,13 @@ class Session:
             self.run.begin(tracked.executable, start_ns)
             self._flush_if_due()
 
-    def flush(self) -> None:
-        """Bring replay counts to the journal; the run goes on."""
-        with self._lock:
-            self._flush()
+    def flush_quietly(self) -> None:
+        """Bring replay counts to the journal; never raises."""
+        try:
+            with self._lock:
+                self._flush()
+        except Exception as error:
+            self.complain("replay", error)
 
     def resetting(self, graph: object) -> None:
         """Take note that a graph object is about to be emptied."""
@@ -485,16 +505,10 @@ class Session:
                 sink.foreign_replays += count
         self._replay_events += 1
         if self._replay_events <= MAX_REPLAY_EVENTS:
-            self._event(
-                "replay",
-                state.serial,
-                start_ns,
-                end_ns - start_ns,
-                thread,
-                "",
-                count=count,
-                number=state.number,
-            )
+            row = (state.serial, state.number, start_ns, end_ns - start_ns, count, thread)
+            self._runs.append(row)
+            if len(self._runs) >= RUNS_PER_RECORD:
+                self._write_runs()
         elif self._replay_events == MAX_REPLAY_EVENTS + 1:
             for sink in self.sinks:
                 sink.warning(
@@ -506,9 +520,15 @@ class Session:
         if clock() >= self.run.flush_ns:
             self._flush()
 
+    def _write_runs(self) -> None:
+        rows, self._runs = self._runs, []
+        for sink in self.sinks:
+            sink.runs(rows)
+
     def _flush(self) -> None:
         self._drain()
         self._end_run()
+        self._write_runs()
         for tracked in list(self._tracked.values()):
             state = tracked.executable
             if state is not None and state.serial and state.replays != state.written:
@@ -561,44 +581,27 @@ class Session:
             del self._tracked[key]
         if self.counted.get(key) is tracked.executable:
             self.counted.pop(key, None)
-        if tracked.capture is not None and self._lock.take_if_free():
+        if tracked.capture is not None and self._take_lock_if_free():
             # The framework's object is still whole here, and so is the graph under capture.
             try:
                 self._abandon(tracked, "the graph object was destroyed")
             except Exception as error:
                 self.complain("destroy", error)
             finally:
-                self._lock.__exit__()
+                self._lock.release()
         if tracked.serial or tracked.executable is not None:
             self._gone.append((tracked, clock()))
+
+    def _take_lock_if_free(self) -> bool:
+        """Take the lock unless anybody has it, this thread included."""
+        # The question that threading.Condition asks its lock.
+        owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]
+        return not owned and self._lock.acquire(blocking=False)
 
     def _drain(self) -> None:
         while self._gone:
             tracked, at_ns = self._gone.popleft()
             self._ended(tracked, "destroyed", at_ns)
-
-
-class _Lock:
-    """A re-entrant lock that knows whether it is held, by whomever."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._depth = 0
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        self._lock.release()
-
-    def take_if_free(self) -> bool:
-        """Take the lock unless anybody has it, this thread included."""
-        if self._depth or not self._lock.acquire(blocking=False):
-            return False
-        self._depth += 1
-        return True
 
 
 def _roots() -> list[str]:

@@ -83,6 +83,12 @@ class Sink:
             document=document,
         )
 
+    def runs(self, rows: list[tuple[int, int, int, int, int, str]]) -> None:
+        """Write runs of replays: (serial, number, start, duration, count, thread) each."""
+        known = [row for row in rows if row[0] in self.serials]
+        if known:
+            self._put("runs", rows=known)
+
     def write(self, kind: str, serial: int, **fields: Any) -> None:
         """Write a record about a graph that this sink knows."""
         if serial in self.serials:

@@ -7,6 +7,8 @@ from time import perf_counter_ns as clock
 
 MAX_REPLAY_EVENTS = 10_000
 """Replay events kept per process; past it replays are only counted."""
+RUNS_PER_RECORD = 500
+"""Finished runs that wait in memory; a crash loses at most so many, and their counts."""
 FLUSH_EVERY_NS = 5_000_000_000
 """Replay counts reach the journal at least this often while something happens."""
 

@@ -233,27 +233,29 @@ def _replay(session: Session, original: Original) -> Original:
     state_of = session.counted.get
     run = session.run
 
-    def replay(self: Any, *args: Any, **kwargs: Any) -> Any:
-        start_ns = clock()
-        result = original(self, *args, **kwargs)
+    def replay(self: Any) -> Any:
         state = state_of(id(self))
-        if state is not None and state is run.state:
-            state.replays += 1
-            run.end_ns = now_ns = clock()
-            if now_ns < run.flush_ns:
-                return result
-        elif not session.active:
-            return result
-        try:
-            if state is not None and state is run.state:
-                session.flush()
-            else:
-                session.replayed(self, start_ns)
-        except Exception as error:
-            session.complain("replay", error)
+        if state is None or state is not run.state:
+            return another(self)
+        result = original(self)
+        state.replays += 1
+        run.end_ns = now_ns = clock()
+        if now_ns >= run.flush_ns:
+            session.flush_quietly()
         return result
 
-    return replay
+    def another(self: Any, *args: Any, **kwargs: Any) -> Any:
+        start_ns = clock()
+        result = original(self, *args, **kwargs)
+        if session.active:
+            try:
+                session.replayed(self, start_ns)
+            except Exception as error:
+                session.complain("replay", error)
+        return result
+
+    # A torch whose replay takes arguments gets the hook that passes them on.
+    return replay if original.__code__.co_argcount == 1 else another
 
 
 def _reset(session: Session, original: Original) -> Original:

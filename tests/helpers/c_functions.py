@@ -47,9 +47,9 @@ class CFunctions:
 
     def memory(self, data: bytes) -> int:
         """Return the address of memory that holds some bytes for as long as this lives."""
-        if data not in self._memory:
-            self._memory[data] = ctypes.create_string_buffer(data, max(1, len(data)))
-        return ctypes.addressof(self._memory[data])
+        # Never replaced: another thread may already have been given its address.
+        buffer = ctypes.create_string_buffer(data, max(1, len(data)))
+        return ctypes.addressof(self._memory.setdefault(data, buffer))
 
     # Output of one node each
 

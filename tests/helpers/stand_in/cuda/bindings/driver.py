@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,7 @@ def _helpers() -> tuple[Any, Any]:
         sys.modules.update(set_aside)
 
 
+_lock = threading.RLock()
 fake: Any = None
 _functions: Any = None
 
@@ -49,9 +51,11 @@ _functions: Any = None
 def world() -> Any:
     """Return the fake driver of this process."""
     global fake, _functions
-    if fake is None:
-        fake, functions = _helpers()
-        _functions = functions(fake)
+    with _lock:
+        if fake is None:
+            made, functions = _helpers()
+            _functions = functions(made)
+            fake = made
     return fake
 
 
