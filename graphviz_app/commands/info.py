@@ -178,7 +178,7 @@ def _table(console: Console, recording: Recording, infos: list[GraphInfo]) -> No
             count_text(entry.width),
             count_text(entry.depth),
             count_text(replays[entry.key]) if entry.key in replays else ABSENT,
-            clean(", ".join(f"{count} {type_text(name)}" for name, count in types)),
+            clean(", ".join(f"{count_text(count)} {type_text(name)}" for name, count in types)),
         )
     console.print(table)
 
