@@ -32,7 +32,6 @@ from capture.topology import (
 from tests.helpers.declared import TOPOLOGIES
 from tests.helpers.strategies import graphs
 
-
 # Every payload type with every field makes large inputs; that is the point.
 THOROUGH = settings(
     max_examples=80,
@@ -283,6 +282,12 @@ class TestNetworkx:
         [
             ({}, "no attribute 'type'"),
             ({"type": "kernel", "position": 5}, "positions"),
+            ({"type": "kernel", "position": "first"}, "no number"),
+            ({"type": "empty", "extra": "{"}, "extra of node 0"),
+            ({"type": "empty", "extra": "[]"}, "extra of node 0"),
+            ({"type": "empty", "bodies": '[{"index": 0}]'}, "bodies of node 0"),
+            ({"type": "kernel", "kernel": "{}"}, "is no kernel"),
+            ({"type": "type_9", "payload": "{"}, "is no type_9"),
             ({"type": "kernel", "grid": "wide"}, "is no kernel"),
             ({"type": "memset", "value": "much"}, "is no memset"),
         ],
@@ -292,6 +297,13 @@ class TestNetworkx:
         theirs.add_node(0, **attributes)
         with pytest.raises(InvalidGraphError, match=message):
             from_networkx(theirs)
+
+
+def test_a_body_that_holds_itself_is_refused() -> None:
+    level: nx.DiGraph[int] = nx.DiGraph()
+    level.add_node(0, type="child_graph", bodies='[{"index": 0, "role": "child", "graph": "a"}]')
+    with pytest.raises(InvalidGraphError, match="another node's"):
+        from_networkx(level, {"a": level})
 
 
 def test_topology_loads_no_networkx() -> None:

@@ -84,14 +84,14 @@ def read_payload(
         An attribute does not fit the node's type.
     """
     entry = node_type(type_)
-    if "payload" in attributes:
-        return json.loads(attributes["payload"])
-    if entry.payload is None or attributes.get("unread"):
-        return None
-    nested = _nested_fields(entry.payload)
     document: dict[str, Any] = {}
     kernel: Kernel | None = None
     try:
+        if "payload" in attributes:
+            return json.loads(attributes["payload"])
+        if entry.payload is None or attributes.get("unread"):
+            return None
+        nested = _nested_fields(entry.payload)
         for field in entry.payload.__struct_fields__:
             # "name" and the like are ours on every node, whatever a payload calls its fields.
             value = None if field in _OWN else attributes.get(field)
@@ -108,7 +108,7 @@ def read_payload(
             else:
                 document[field] = plain(value)
         payload = msgspec.convert(document, entry.payload, strict=False)
-    except (ValueError, TypeError, msgspec.ValidationError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidGraphError(f"node {name!r} is no {type_}: {error}") from error
     if kernel is not None:
         payload.kernel = kernel  # type: ignore[attr-defined]

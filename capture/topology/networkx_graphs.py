@@ -18,7 +18,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from ..errors import InvalidGraphError
 from ..model import Body, Edge, Graph, Kernel, Topology
@@ -26,6 +28,17 @@ from .attributes import node_attributes, plain, read_payload, text
 
 if TYPE_CHECKING:
     import networkx
+
+T = TypeVar("T")
+
+
+class _Reference(msgspec.Struct, omit_defaults=True):
+    """How a node names one of its bodies."""
+
+    index: int
+    role: str
+    graph: str
+    name: str = ""
 
 
 def to_networkx(graph: Graph, body: str = "") -> networkx.DiGraph[int]:
@@ -70,22 +83,22 @@ def _level_to_networkx(level: Graph, path: str) -> networkx.DiGraph[int]:
     found: networkx.DiGraph[int] = nx.DiGraph(name=text(level.name), body=path)
     if level.extra:
         found.graph["extra"] = json.dumps(level.extra)
-    bodies: dict[int, list[dict[str, Any]]] = {}
+    bodies: dict[int, list[_Reference]] = {}
     prefix = f"{path}/" if path else ""
     for body in level.bodies:
         bodies.setdefault(body.node, []).append(
-            {
-                "index": body.index,
-                "role": body.role,
-                "graph": f"{prefix}{body.node}/{body.index}",
-                **({"name": body.graph.name} if body.graph.name else {}),
-            }
+            _Reference(
+                index=body.index,
+                role=body.role,
+                graph=f"{prefix}{body.node}/{body.index}",
+                name=body.graph.name,
+            )
         )
     texts: dict[int, str] = {}
     for node in level.nodes():
         attributes = node_attributes(node.type, node.payload, texts)
         if node.position in bodies:
-            attributes["bodies"] = json.dumps(bodies[node.position])
+            attributes["bodies"] = json.dumps(msgspec.to_builtins(bodies[node.position]))
         if node.extra:
             attributes["extra"] = json.dumps(node.extra)
         found.add_node(node.position, position=node.position, **attributes)
@@ -132,20 +145,20 @@ def from_networkx(
         the node's type, or a body that a node refers to is not in `bodies`.
     """
     kernels: dict[str, Kernel] = {}
+    left = dict(bodies or {})
     outermost, pending = _level_from_networkx(graph, kernels)
     while pending:
         owner, position, reference = pending.pop()
-        path = reference.get("graph")
-        level = (bodies or {}).get(path) if isinstance(path, str) else None
+        level = left.pop(reference.graph, None)
         if level is None:
             raise InvalidGraphError(
-                f"node {position} refers to the body {path!r}, which is not among those given: "
-                f"pass to_networkx_bodies(graph) as `bodies`"
+                f"node {position} refers to the body {reference.graph!r}, which is not among "
+                f"those given, or is another node's: pass to_networkx_bodies(graph) as `bodies`"
             )
         inner, more = _level_from_networkx(level, kernels)
-        inner.name = str(reference.get("name", inner.name))
+        inner.name = reference.name
         owner.bodies.append(
-            Body(node=position, index=reference["index"], role=reference["role"], graph=inner)
+            Body(node=position, index=reference.index, role=reference.role, graph=inner)
         )
         owner.bodies.sort(key=lambda body: (body.node, body.index))
         pending += more
@@ -154,9 +167,12 @@ def from_networkx(
 
 def _level_from_networkx(
     graph: networkx.DiGraph[Any], kernels: dict[str, Kernel]
-) -> tuple[Graph, list[tuple[Graph, int, dict[str, Any]]]]:
+) -> tuple[Graph, list[tuple[Graph, int, _Reference]]]:
     names = list(graph.nodes)
-    places = [int(graph.nodes[name].get("position", at)) for at, name in enumerate(names)]
+    try:
+        places = [int(graph.nodes[name].get("position", at)) for at, name in enumerate(names)]
+    except (TypeError, ValueError) as error:
+        raise InvalidGraphError(f"a node's position is no number: {error}") from error
     if sorted(places) != list(range(len(names))):
         raise InvalidGraphError(
             f"the positions of {len(names)} nodes are not 0 to {len(names) - 1}, each once"
@@ -165,7 +181,7 @@ def _level_from_networkx(
     types: list[str] = [""] * len(names)
     payloads: list[Any] = [None] * len(names)
     extras: dict[int, dict[str, Any]] = {}
-    references: list[tuple[int, dict[str, Any]]] = []
+    references: list[tuple[int, _Reference]] = []
     for name, at in position.items():
         attributes = graph.nodes[name]
         if "type" not in attributes:
@@ -173,17 +189,18 @@ def _level_from_networkx(
         types[at] = str(plain(attributes["type"]))
         payloads[at] = read_payload(types[at], attributes, kernels, name)
         if "extra" in attributes:
-            extras[at] = json.loads(attributes["extra"])
+            extras[at] = _nested(attributes["extra"], dict[str, Any], f"extra of node {name!r}")
         if "bodies" in attributes:
-            references += [(at, item) for item in json.loads(attributes["bodies"])]
-    found = Graph(
+            found = _nested(attributes["bodies"], list[_Reference], f"bodies of node {name!r}")
+            references += [(at, item) for item in found]
+    level = Graph(
         topology=_topology_from_networkx(graph, types, position),
         payloads=payloads,
         name=str(plain(graph.graph.get("name", ""))),
         node_extra=dict(sorted(extras.items())),
-        extra=json.loads(graph.graph.get("extra", "{}")),
+        extra=_nested(graph.graph.get("extra", "{}"), dict[str, Any], "extra of the graph"),
     )
-    return found, [(found, at, item) for at, item in references]
+    return level, [(level, at, item) for at, item in references]
 
 
 def _topology_from_networkx(
@@ -192,11 +209,18 @@ def _topology_from_networkx(
     rows: list[tuple[tuple[int, ...], Edge]] = []
     for source, target, attributes in graph.edges(data=True):
         ends = position[source], position[target]
-        ports = (int(attributes.get(name, 0)) for name in ("from_port", "to_port", "type"))
-        place = attributes.get("position")
-        key = (int(place),) if place is not None else (ends[1], ends[0], -1)
+        try:
+            ports = [int(attributes.get(name, 0)) for name in ("from_port", "to_port", "type")]
+            place = attributes.get("position")
+            place = int(place) if place is not None else None
+        except (TypeError, ValueError) as error:
+            raise InvalidGraphError(f"edge {source!r} -> {target!r}: {error}") from error
+        key = (place,) if place is not None else (ends[1], ends[0], -1)
         rows.append((key, Edge(*ends, *ports)))
-        for at, *others in json.loads(attributes.get("parallel", "[]")):
+        more = _nested(
+            attributes.get("parallel", "[]"), list[tuple[int, int, int, int]], "parallel edges"
+        )
+        for at, *others in more:
             key = (at,) if place is not None else (ends[1], ends[0], at)
             rows.append((key, Edge(*ends, *others)))
     rows.sort()
@@ -213,3 +237,11 @@ def _topology_from_networkx(
         to_port=column([edge.to_port for edge in edges]),
         edge_type=column([edge.type for edge in edges]),
     )
+
+
+def _nested(value: Any, type_: type[T], where: str) -> T:
+    """Read JSON text of an attribute."""
+    try:
+        return msgspec.convert(json.loads(value), type_)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidGraphError(f"{where} cannot be read: {error}") from error
