@@ -47,27 +47,45 @@ export class Canvas2DRenderer {
 
   #lines({ count, words, float, uint }) {
     const { context } = this;
-    for (let k = 0, at = 0; k < count; k++, at += words) {
-      const style = this.#style(uint[at + 6]);
-      const [x0, y0, x1, y1, w0, w1] = float.subarray(at, at + 6);
+    for (let k = 0, at = 0; k < count; ) {
+      const colour = uint[at + 6];
+      const width = float[at + 4];
+      const tapers = float[at + 5] !== width;
       context.beginPath();
-      if (w0 === w1) {
-        context.strokeStyle = style;
-        context.lineWidth = w0;
-        context.moveTo(x0, y0);
-        context.lineTo(x1, y1);
-        context.stroke();
-      } else {
-        const length = Math.hypot(x1 - x0, y1 - y0) || 1;
-        const [nx, ny] = [-(y1 - y0) / length / 2, (x1 - x0) / length / 2];
-        context.fillStyle = style;
-        context.moveTo(x0 + nx * w0, y0 + ny * w0);
-        context.lineTo(x0 - nx * w0, y0 - ny * w0);
-        context.lineTo(x1 - nx * w1, y1 - ny * w1);
-        context.lineTo(x1 + nx * w1, y1 + ny * w1);
+      // One path for as many lines as look the same: strokes are what is slow here.
+      do {
+        if (tapers) this.#taper(float, at);
+        else {
+          context.moveTo(float[at], float[at + 1]);
+          context.lineTo(float[at + 2], float[at + 3]);
+        }
+        k++;
+        at += words;
+      } while (
+        k < count &&
+        uint[at + 6] === colour &&
+        float[at + 4] === width &&
+        (float[at + 5] !== width) === tapers
+      );
+      if (tapers) {
+        context.fillStyle = this.#style(colour);
         context.fill();
+      } else {
+        context.strokeStyle = this.#style(colour);
+        context.lineWidth = width;
+        context.stroke();
       }
     }
+  }
+
+  #taper(float, at) {
+    const [x0, y0, x1, y1, w0, w1] = float.subarray(at, at + 6);
+    const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+    const [nx, ny] = [-(y1 - y0) / length / 2, (x1 - x0) / length / 2];
+    this.context.moveTo(x0 + nx * w0, y0 + ny * w0);
+    this.context.lineTo(x0 - nx * w0, y0 - ny * w0);
+    this.context.lineTo(x1 - nx * w1, y1 - ny * w1);
+    this.context.lineTo(x1 + nx * w1, y1 + ny * w1);
   }
 
   #boxes({ boxes: { count, words, float, uint }, radius, border, bar }) {

@@ -1,6 +1,7 @@
 // The entry: what the page calls, and what it is told. See ../cglens_canvas.js.
 
 import { SceneError, decodeScene } from "./data.mjs";
+import { panBenchmark, stats } from "./probe.mjs";
 import { View } from "./view.mjs";
 
 const HOST_WAIT_MS = 3000;
@@ -99,7 +100,7 @@ function create(host) {
   host.cglens = {
     mounted,
     nodeScreenPosition: (i) => view.nodeScreenPosition(i),
-    stats: () => view.stats(),
+    stats: () => stats(view),
     panBenchmark: (steps) => panBenchmark(view, steps),
   };
   watchRemoval(host, view);
@@ -143,20 +144,4 @@ function hostElement(hostId) {
     };
     look();
   });
-}
-
-/** Time frames while panning to and fro; for tests and benchmarks. */
-async function panBenchmark(view, steps = 30) {
-  const times = [];
-  let last = performance.now();
-  for (let k = 0; k < steps; k++) {
-    view.pan(k % 2 ? -7 : 7, k % 4 < 2 ? 5 : -5);
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
-    const now = performance.now();
-    times.push(now - last);
-    last = now;
-  }
-  times.sort((a, b) => a - b);
-  const at = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))];
-  return { steps, median: at(0.5), p95: at(0.95), script: view.frameMs };
 }

@@ -1,5 +1,7 @@
 // What is under the pointer. Names come from recordings: they are set as text, never as markup.
 
+import { mergedWith } from "./lod.mjs";
+
 export class Tooltip {
   constructor(parent) {
     this.box = document.createElement("div");
@@ -17,13 +19,21 @@ export class Tooltip {
     this.parent = parent;
   }
 
-  show(scene, i, category, merged, x, y) {
+  /** Show what is known of a node; `shifts` says how nodes are merged, null that they are not. */
+  show(scene, i, colouring, shifts, x, y) {
+    const { legend } = scene.header.colourings[colouring];
+    const colour = scene[`colour${colouring}`];
+    const category = legend[colour[i]].name;
     this.name.textContent = scene.fullName(i);
     const facts = [scene.typeName(i), `node ${scene.path(i)}`, `level ${scene.level[i]}`];
     if (category && category !== scene.typeName(i)) facts.splice(1, 0, category);
     if (scene.bodies[i]) facts.push("double-click to enter");
     this.facts.textContent = facts.join(" · ");
-    this.merged.textContent = merged;
+    const merged = shifts && mergedWith(scene, colour, i, shifts);
+    this.merged.textContent =
+      merged?.count > 1
+        ? `${merged.count} nodes are merged here, most are ${legend[merged.category].name}`
+        : "";
     this.box.hidden = false;
     const { clientWidth, clientHeight } = this.parent;
     const { offsetWidth, offsetHeight } = this.box;

@@ -4,11 +4,13 @@ import { Camera } from "./camera.mjs";
 import { DrawList } from "./drawlist.mjs";
 import { WebGLRenderer } from "./draw.mjs";
 import { Canvas2DRenderer } from "./draw2d.mjs";
+import { buildElements } from "./elements.mjs";
 import { Emphasis } from "./emphasis.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
-import { mergedWith, shiftsFor } from "./lod.mjs";
+import { shiftsFor } from "./lod.mjs";
 import { Minimap } from "./minimap.mjs";
+import { Motion } from "./motion.mjs";
 import { nodeAt, neighbourInDirection } from "./pick.mjs";
 import { WRAP_MARGIN } from "./routes.mjs";
 import { readTheme } from "./theme.mjs";
@@ -16,14 +18,6 @@ import { Tooltip } from "./tooltip.mjs";
 
 const HEADER_ROOM = 24; // world units over the first row, for the headers of bands
 const HEADER_LINE = 16;
-const EASE_MS = 160;
-
-const element = (tag, className, attributes = {}) => {
-  const result = document.createElement(tag);
-  result.className = className;
-  for (const [name, value] of Object.entries(attributes)) result.setAttribute(name, value);
-  return result;
-};
 
 export class View {
   constructor(host, emit) {
@@ -33,6 +27,10 @@ export class View {
     this.camera = new Camera();
     this.list = new DrawList();
     this.state = new Emphasis();
+    this.motion = new Motion(this.camera, {
+      draw: () => this.drawNow(),
+      invalidate: () => this.invalidate(),
+    });
     this.frames = 0;
     this.frameMs = 0;
     this.#build();
@@ -44,30 +42,14 @@ export class View {
   #build() {
     const { host } = this;
     host.classList.add("cglens-canvas");
-    this.root = element("div", "cglens-root");
-    this.canvas = element("canvas", "cglens-picture", {
-      tabindex: "0",
-      role: "application",
-      "aria-label": "Graph",
-    });
-    const ring = element("div", "cglens-focus");
-    this.announcer = element("div", "cglens-announcer", { "aria-live": "polite" });
-    this.notice = element("div", "cglens-notice", { role: "status" });
-    this.failure = element("div", "cglens-failure", { role: "alert" });
-    this.notice.hidden = this.failure.hidden = true;
-    const buttons = element("div", "cglens-buttons");
-    for (const [text, label, act] of [
-      ["+", "Zoom in (+)", () => this.zoomCentre(1.5)],
-      ["\u2212", "Zoom out (-)", () => this.zoomCentre(1 / 1.5)],
-      ["Fit", "Fit the whole graph (f)", () => this.fit()],
-    ]) {
-      const button = element("button", "cglens-button", { type: "button", title: label });
-      button.setAttribute("aria-label", label);
-      button.textContent = text;
-      button.addEventListener("click", act);
-      buttons.append(button);
-    }
-    this.root.append(this.canvas, ring, buttons, this.notice, this.failure, this.announcer);
+    Object.assign(
+      this,
+      buildElements({
+        "+": ["Zoom in (+)", () => this.zoomCentre(1.5)],
+        "\u2212": ["Zoom out (-)", () => this.zoomCentre(1 / 1.5)],
+        Fit: ["Fit the whole graph (f)", () => this.fit()],
+      }),
+    );
     host.append(this.root);
     this.minimap = new Minimap(this.root, (x, y) => this.centreOn(x, y));
     this.tooltip = new Tooltip(this.root);
@@ -175,17 +157,13 @@ export class View {
   // Moving about.
 
   pan(dx, dy) {
-    this.#stopMotion();
-    this.camera.panBy(dx, dy);
     this.tooltip.hide();
-    this.invalidate();
+    this.motion.pan(dx, dy);
   }
 
   zoom(px, py, factor) {
-    this.#stopMotion();
-    this.camera.zoomAbout(px, py, factor);
     this.tooltip.hide();
-    this.invalidate();
+    this.motion.zoom(px, py, factor);
   }
 
   zoomCentre(factor) {
@@ -212,53 +190,21 @@ export class View {
   }
 
   centreOn(x, y) {
-    this.#stopMotion();
-    this.camera.set({ x, y, scale: this.camera.scale });
-    this.invalidate();
+    this.motion.jump({ x, y, scale: this.camera.scale });
   }
 
   fit() {
-    if (this.scene) this.#moveTo(this.camera.fitted());
+    if (this.scene) this.motion.ease(this.camera.fitted());
   }
 
-  /** Bring a node into view; zoom in only if it could not be seen otherwise. */
-  reveal(i, wanted = 0) {
+  /** Bring a node into view, if it is not. */
+  reveal(i) {
     const { camera, scene } = this;
     const [x, y] = this.nodeScreenPosition(i);
     const margin = 40;
     const outside =
       x < margin || y < margin || x > camera.width - margin || y > camera.height - margin;
-    const scale = Math.max(camera.scale, wanted);
-    if (!outside && scale === camera.scale) return;
-    this.#moveTo({ x: scene.x[i], y: scene.y[i], scale });
-  }
-
-  #moveTo(goal) {
-    this.#stopMotion();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      this.camera.set(goal);
-      this.invalidate();
-      return;
-    }
-    const { x, y, scale } = this.camera;
-    const begin = performance.now();
-    const step = (now) => {
-      const t = Math.min(1, Math.max(0, (now - begin) / EASE_MS));
-      const s = 1 - (1 - t) ** 3;
-      this.camera.set({
-        x: x + (goal.x - x) * s,
-        y: y + (goal.y - y) * s,
-        scale: scale * (goal.scale / scale) ** s,
-      });
-      this.motion = t < 1 ? requestAnimationFrame(step) : null;
-      this.drawNow();
-    };
-    this.motion = requestAnimationFrame(step);
-  }
-
-  #stopMotion() {
-    if (this.motion) cancelAnimationFrame(this.motion);
-    this.motion = null;
+    if (outside) this.motion.ease({ x: scene.x[i], y: scene.y[i], scale: camera.scale });
   }
 
   // Nodes under the pointer and the selection.
@@ -280,15 +226,9 @@ export class View {
       this.tooltip.hide();
       return;
     }
-    const { legend } = this.scene.header.colourings[this.state.colouring];
-    const colour = this.scene[`colour${this.state.colouring}`];
-    let merged = "";
-    if (this.list.mode === "strips") {
-      const shifts = shiftsFor(this.scene, this.camera.scale);
-      const { count, category } = mergedWith(this.scene, colour, i, shifts);
-      if (count > 1) merged = `${count} nodes are merged here, most are ${legend[category].name}`;
-    }
-    this.tooltip.show(this.scene, i, legend[colour[i]].name, merged, px, py);
+    const { scene, state, camera, list } = this;
+    const shifts = list.mode === "strips" ? shiftsFor(scene, camera.scale) : null;
+    this.tooltip.show(scene, i, state.colouring, shifts, px, py);
   }
 
   leave() {
@@ -304,7 +244,10 @@ export class View {
     const i = this.nodeAtScreen(px, py);
     if (i < 0) return;
     if (this.scene.bodies[i]) this.#enter(i);
-    else this.#moveTo({ x: this.scene.x[i], y: this.scene.y[i], scale: Math.max(1, this.camera.scale) });
+    else {
+      const scale = Math.max(1, this.camera.scale);
+      this.motion.ease({ x: this.scene.x[i], y: this.scene.y[i], scale });
+    }
   }
 
   enterSelected() {
@@ -360,29 +303,8 @@ export class View {
     this.invalidate();
   }
 
-  stats() {
-    const { scene, camera, list } = this;
-    return {
-      nodes: scene?.nodes ?? 0,
-      edges: scene?.edges ?? 0,
-      bands: scene?.bands ?? 0,
-      renderer: this.renderer.name,
-      mode: list.mode,
-      boxes: list.boxes.count,
-      lines: list.lines.count,
-      texts: list.texts.length,
-      scale: camera.scale,
-      fitScale: camera.fitScale,
-      frames: this.frames,
-      frameMs: this.frameMs,
-      selected: this.state.selected,
-      colouring: scene?.header.colourings[this.state.colouring]?.name ?? null,
-      dimmed: this.state.dimmed,
-    };
-  }
-
   dispose() {
-    this.#stopMotion();
+    this.motion.stop();
     if (this.pending) cancelAnimationFrame(this.pending);
     this.resizeObserver.disconnect();
     this.themeObserver.disconnect();

@@ -390,3 +390,30 @@ def test_a_strip_shows_the_category_with_the_largest_sum(open_scene: Open) -> No
         }"""
     )
     assert result == [1, 0, 1, 2]
+
+
+def test_the_tooltip_says_how_many_nodes_are_merged(open_scene: Open) -> None:
+    page = open_scene("synthetic10k")
+    page.mouse.move(*place(page, 5_000))
+    settle(page)
+    assert "nodes are merged here, most are" in (page.text_content(".cglens-tooltip") or "")
+
+
+def test_the_minimap_moves_the_picture(open_scene: Open) -> None:
+    page = open_scene("chain813")
+    page.mouse.move(300, 300)
+    page.mouse.wheel(0, -900)
+    settle(page)
+    box = page.locator(".cglens-minimap").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 8, box["y"] + 8)
+    settle(page)
+    x, y = place(page, 780)
+    assert -200 < x < WIDTH
+    assert -200 < y < HEIGHT
+
+
+def test_lanes_have_the_names_they_were_given(open_scene: Open) -> None:
+    page = open_scene("streams4known")
+    shown = page.evaluate("host.cglens.mounted.view.list.texts.map((t) => t.text)")
+    assert {"stream 0", "stream 1", "stream 2", "stream 3"} <= set(shown)
