@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,31 +58,33 @@ def make(output: Path, command: Sequence[str], force: bool = False) -> Path:
         "written_by": __version__,
         "command": list(command),
         "started_unix_ns": time.time_ns(),
-        "recorder": _self(),
+        "recorder": process_identity(os.getpid()),
     }
     _store(folder / MANIFEST, manifest)
     return folder
 
 
-def _self() -> str:
-    return process_identity(os.getpid())
-
-
 def process_identity(pid: int) -> str:
-    """Return a name of a process that no later one has: its id and when it started."""
+    """Return a name of a living process that no later one has: its id and when it started."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return ""
-    return f"{pid}:{fields[19]}"
+    return "" if fields[0] in ("Z", "X") else f"{pid}:{fields[19]}"
 
 
-def still_recording(manifest: dict[str, Any]) -> int | None:
-    """Return the process that is still recording into a folder, if it lives on this machine."""
-    identity = str(manifest.get("recorder", ""))
-    pid = identity.partition(":")[0]
-    if pid.isdigit() and int(pid) != os.getpid() and process_identity(int(pid)) == identity:
-        return int(pid)
+def still_recording(folder: Path) -> int | None:
+    """Return a process that is still recording into a folder, if it lives on this machine."""
+    identities = [str(read_manifest(folder).get("recorder", ""))]
+    for path in journals(folder):
+        with suppress(OSError, FormatError), path.open("rb") as stream:
+            first = decode(stream.readline(), str(path))
+            if isinstance(first, dict):
+                identities.append(str(first.get("identity", "")))
+    for identity in identities:
+        pid = identity.partition(":")[0]
+        if pid.isdigit() and int(pid) != os.getpid() and process_identity(int(pid)) == identity:
+            return int(pid)
     return None
 
 

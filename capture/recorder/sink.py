@@ -9,6 +9,7 @@ from typing import Any
 
 from ..codec import Tables, dump, encode_graph
 from ..model import Graph, GraphInfo
+from .folder import process_identity
 from .journal import Journal
 
 
@@ -42,6 +43,7 @@ class Sink:
             clock_ns=time.perf_counter_ns(),
             python=sys.version.split()[0],
             executable=sys.executable,
+            identity=process_identity(os.getpid()),
         )
 
     def _put(self, kind: str, **fields: Any) -> None:

@@ -27,8 +27,7 @@ def recover(folder: Path, output: Path | None, force: bool) -> None:
     from capture.recorder import folder as folders
     from capture.recorder.pack import pack
 
-    manifest = folders.read_manifest(folder)
-    pid = folders.still_recording(manifest)
+    pid = folders.still_recording(folder)
     if pid is not None:
         raise OutputError(
             f"{folder} is still being recorded by process {pid}: wait for it or stop it"

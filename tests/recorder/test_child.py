@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from capture.recorder.folder import still_recording
 from tests.recorder.conftest import Workplace
 
 TELL = """
@@ -351,7 +353,14 @@ def test_ctrl_c_reaches_the_child_and_the_recording_is_made(place: Workplace) ->
 def test_a_killed_recorder_leaves_what_recover_needs(place: Workplace) -> None:
     place.write(
         "script.py",
-        GRAPH + "    import time; open('ready', 'w').close(); time.sleep(1); g.replay()\n",
+        GRAPH
+        + """
+    import time
+    open("ready", "w").close()
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    g.replay()
+    """,
     )
     command = [sys.executable, "-P", "-m", "graphviz_app", "record", "-o", "out.cgl", "script.py"]
     process = subprocess.Popen(command, cwd=place.folder, env=place.environment)
@@ -361,7 +370,14 @@ def test_a_killed_recorder_leaves_what_recover_needs(place: Workplace) -> None:
     assert "still being recorded" in running.err
     process.kill()
     process.wait()
-    time.sleep(1.5)  # the script itself goes on to its end
+    # The script itself goes on to its end, and nothing is taken from under it.
+    orphan = place.cglens("recover", "out.cgl.recording")
+    assert orphan.code == 1
+    assert "still being recorded" in orphan.err
+    place.write("go", "")
+    (journal,) = (place.folder / "out.cgl.recording").glob("journal-*")
+    wait_until(lambda: b'"kind":"end"' in journal.read_bytes())
+    wait_until(lambda: not still_recording(place.folder / "out.cgl.recording"))
     done = place.cglens("recover", "out.cgl.recording")
     assert done.code == 0, done.err
     recording = done.recording()
@@ -382,8 +398,12 @@ def test_recover_of_something_else_is_one_line(place: Workplace) -> None:
 
 
 def wait_for(path: Path) -> None:
+    wait_until(path.exists)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while not path.exists():
+    while not true():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -1,0 +1,221 @@
+"""Captures of one process: begun, read just before their end, ended or failed."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns as clock
+from typing import Any
+
+from ..extract import Extraction, extract
+from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo, Place
+from .observer import Tracked
+from .open_capture import OpenCapture
+from .places import place_key
+from .replays import ReplayObserver
+
+INVALIDATED = 2
+"""``CU_STREAM_CAPTURE_STATUS_INVALIDATED``: no handle is given out, the old one is readable."""
+
+
+class CaptureObserver(ReplayObserver):
+    """Reads captures through the driver and writes what was read."""
+
+    def began(self, graph: object, capture: OpenCapture) -> None:
+        """Take note of a capture that has begun on a graph object."""
+        with self._lock:
+            self._drain()
+            tracked = self._track(graph)
+            if tracked.capture is not None:
+                self._abandon(tracked, "another capture began on the same graph object")
+            ours = getattr(self.ours, "spot", None)
+            if ours is not None:
+                capture.spot, capture.how = ours, "captured"
+            spot = capture.spot
+            key = place_key(spot.place, self.roots)
+            capture.ordinal = self._ordinals.get(key, 0)
+            self._ordinals[key] = capture.ordinal + 1
+            capture.key = f"{key}#{capture.ordinal}"
+            if spot.label:
+                capture.key += f"+{spot.label.replace(', ', '+')}"
+            tracked.capture = capture
+            self._latest[capture.stream_handle] = capture
+            self._costs["begin_ns"] += clock() - capture.begin_ns
+
+    def reading(self, graph: object) -> OpenCapture | None:
+        """Read a capture that is about to end; return it."""
+        tracked = self._tracked.get(id(graph))
+        capture = tracked.capture if tracked is not None else None
+        if capture is not None:
+            with self._lock:
+                self._read(capture)
+        return capture
+
+    def _read(self, capture: OpenCapture) -> None:
+        start = clock()
+        capture.end_ns = start
+        capture.extraction = None
+        try:
+            if not capture.handle:
+                raise ValueError(capture.no_handle or "the capture gave no graph handle")
+            capture.extraction = extract(self.driver(), capture.handle, name=capture.name)
+        except Exception as error:
+            capture.unread = f"{type(error).__name__}: {error}"
+        capture.read_ns = clock() - start
+        self._costs["read_ns"] += capture.read_ns
+
+    def captured(
+        self, graph: object, capture: OpenCapture, end_ns: int, instantiated: bool
+    ) -> None:
+        """Write a capture that ended well.
+
+        Parameters
+        ----------
+        end_ns : int
+            When the framework's end of the capture returned.
+        instantiated : bool
+            Whether that call instantiated the graph too.
+        """
+        with self._lock:
+            tracked = self._track(graph)
+            tracked.capture = None
+            self.captured_count += 1
+            info = self._info(capture)
+            if capture.cause is not None:
+                name, message, place = capture.cause
+                at = f" at {place.file}:{place.line}" if place else ""
+                info.warnings.append(
+                    f"{name}{at} left the capture before its end ({message}); torch ended it "
+                    f"without an error, so this graph holds what was captured until then"
+                )
+            unread = capture.extraction is None
+            if unread:
+                info.failure = Failure(
+                    error="NotRead",
+                    message=f"the capture ended well, but could not be read: {capture.unread}",
+                    nodes_read=False,
+                    reason=capture.unread,
+                )
+            self._serial += 1
+            tracked.serial = self._serial
+            tracked.instantiations = 0
+            tracked.executable = None
+            self._write_graph(info, capture, failed=unread)
+            start = capture.begin_ns
+            self._event("capture", tracked.serial, start, capture.end_ns - start, capture.thread)
+            if instantiated:
+                ended = capture.end_ns + capture.read_ns
+                self._instantiated(
+                    tracked,
+                    ended,
+                    end_ns - ended,
+                    "measured around capture_end, which ends the capture and instantiates",
+                )
+            self._flush_if_due()
+
+    def failed(self, capture: OpenCapture, error: str, message: str, place: Place | None) -> None:
+        """Write a capture that did not become a graph."""
+        with self._lock:
+            info = self._info(capture)
+            info.failure = Failure(
+                error=error,
+                message=message,
+                place=place,
+                nodes_read=capture.extraction is not None,
+                reason="" if capture.extraction is not None else capture.unread,
+            )
+            self._serial += 1
+            self.failed_count += 1
+            self._write_graph(info, capture, failed=True)
+            self._event(
+                "capture_failed",
+                self._serial,
+                capture.begin_ns,
+                max(0, capture.end_ns - capture.begin_ns),
+                capture.thread,
+                error,
+            )
+
+    def close_failed(self, graph: object) -> None:
+        """Forget the open capture of a graph object."""
+        tracked = self._tracked.get(id(graph))
+        if tracked is not None:
+            tracked.capture = None
+
+    def resetting(self, graph: object) -> None:
+        """Take note that a graph object is about to be emptied."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None and tracked.capture is not None:
+                self._abandon(tracked, "the graph was reset")
+
+    def still_capturing(self, capture: OpenCapture) -> bool:
+        """Say whether a capture is going on, so that its end may be tried again."""
+        try:
+            info = self.driver().capture_info(capture.stream_handle)
+        except Exception:
+            return False
+        return bool(info.status == 1 and info.graph == capture.handle)
+
+    def _readable(self, capture: OpenCapture) -> bool:
+        """Say whether the handle from the begin is still good: nobody has ended the capture."""
+        if self.still_capturing(capture):
+            return True
+        if not capture.handle or self._latest.get(capture.stream_handle) is not capture:
+            return False
+        try:
+            return self.driver().capture_info(capture.stream_handle).status == INVALIDATED
+        except Exception:
+            return False
+
+    def handle(self, info: GraphInfo, extraction: Extraction) -> None:
+        """Write a graph that was handed over as a handle."""
+        with self._lock:
+            self.captured_count += 1
+            self._serial += 1
+            self._describe_machine()
+            for sink in self.sinks:
+                sink.graph(self._serial, info, extraction.graph, failed=False)
+
+    def note(self, graph: object, name: str, value: Any) -> None:
+        """Add something to what is known about the graph of a graph object."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None and tracked.serial:
+                for sink in self.sinks:
+                    sink.write("note", tracked.serial, name=name, value=value)
+
+    def _abandon(self, tracked: Tracked, why: str) -> None:
+        capture, tracked.capture = tracked.capture, None
+        if capture is None:
+            return
+        if self._readable(capture):
+            self._read(capture)
+        else:
+            capture.unread = "the capture was over before its nodes could be read"
+            capture.end_ns = clock()
+        self.failed(capture, "CaptureNotEnded", f"{why} before capture_end was called", None)
+
+    def _info(self, capture: OpenCapture) -> GraphInfo:
+        info = capture.info()
+        extraction = capture.extraction
+        if extraction is not None:
+            info.warnings.extend(extraction.warnings)
+            info.evidence.update(extraction.evidence)
+        elif capture.unread:
+            info.warnings.append(f"its nodes could not be read: {capture.unread}")
+        info.evidence[EvidenceKind.CAPTURE.value] = Evidence(
+            present=True, how="methods of torch.cuda.CUDAGraph, observed"
+        )
+        return info
+
+    def _write_graph(self, info: GraphInfo, capture: OpenCapture, failed: bool = False) -> None:
+        start = clock()
+        self._describe_machine()
+        if self._latest.get(capture.stream_handle) is capture:
+            del self._latest[capture.stream_handle]
+        graph: Graph | None = None
+        if capture.extraction is not None:
+            graph = capture.extraction.graph
+            capture.extraction = None
+        for sink in self.sinks:
+            sink.graph(self._serial, info, graph, failed)
+        self._costs["write_ns"] += clock() - start

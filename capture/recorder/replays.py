@@ -1,0 +1,156 @@
+"""Executables of one process: instantiate, replay, reset, destroy."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns as clock
+
+from .observer import Observer, Tracked
+from .sink import Sink
+from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
+
+
+class ReplayObserver(Observer):
+    """Counts replays and notes what becomes of each executable."""
+
+    def instantiated(self, graph: object, start_ns: int, duration_ns: int, note: str) -> None:
+        """Take note of an instantiate."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None and tracked.serial:
+                self._instantiated(tracked, start_ns, duration_ns, note)
+
+    def _instantiated(
+        self, tracked: Tracked, start_ns: int | None, duration_ns: int | None, note: str
+    ) -> None:
+        self._end_run()
+        if tracked.executable is not None:
+            self._end_executable(tracked.executable, "reset", self.sinks)
+        tracked.instantiations += 1
+        state = tracked.executable = ExecutableState(tracked.serial, tracked.instantiations)
+        self.counted[tracked.key] = state
+        for sink in self.sinks:
+            sink.write(
+                "executable",
+                tracked.serial,
+                number=tracked.instantiations,
+                at_ns=start_ns,
+                duration_ns=duration_ns,
+                note=note,
+            )
+        if start_ns is not None:
+            self._event(
+                "instantiate",
+                tracked.serial,
+                start_ns,
+                duration_ns or 0,
+                number=tracked.instantiations,
+            )
+
+    def replayed(self, graph: object, start_ns: int) -> None:
+        """Count a replay that is not the current run's; the hook counts the others."""
+        with self._lock:
+            self._drain()
+            self._end_run()
+            tracked = self._tracked.get(id(graph))
+            if tracked is None:
+                tracked = self._track(graph)
+            if tracked.executable is None:
+                if tracked.serial:
+                    # torch instantiates a kept graph in C++ when it is replayed the first time.
+                    self._instantiated(tracked, None, None, "instantiated by the first replay")
+                else:
+                    tracked.executable = self.counted[id(graph)] = ExecutableState(0, 0)
+            assert tracked.executable is not None
+            self.run.begin(tracked.executable, start_ns)
+            self._flush_if_due()
+
+    def flush_quietly(self) -> None:
+        """Bring replay counts to the journal; never raises."""
+        try:
+            with self._lock:
+                self._flush()
+        except Exception as error:
+            self.complain("replay", error)
+
+    def was_reset(self, graph: object, at_ns: int) -> None:
+        """Take note that a graph object was emptied."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None:
+                self._ended(tracked, "reset", at_ns)
+
+    def _ended(self, tracked: Tracked, how: str, at_ns: int) -> None:
+        self._end_run()
+        if tracked.executable is not None:
+            self._end_executable(tracked.executable, how, self.sinks, at_ns)
+            if self.counted.get(tracked.key) is tracked.executable:
+                del self.counted[tracked.key]
+        if tracked.serial:
+            kind = "reset" if how == "reset" else "destroy"
+            self._event(kind, tracked.serial, at_ns, number=tracked.instantiations)
+        tracked.executable = None
+        tracked.serial = 0
+
+    def _end_executable(
+        self, state: ExecutableState, how: str, sinks: list[Sink], at_ns: int | None = None
+    ) -> None:
+        for sink in sinks:
+            sink.write(
+                "executable_end",
+                state.serial,
+                number=state.number,
+                replays=state.replays,
+                ended=how,
+                at_ns=at_ns,
+            )
+
+    def _end_run(self) -> None:
+        finished = self.run.finish()
+        if finished is None:
+            return
+        state, count, start_ns, end_ns, thread = finished
+        if not state.serial:
+            for sink in self.sinks:
+                sink.foreign_replays += count
+            return
+        for sink in self.sinks:
+            if state.serial not in sink.serials:
+                sink.foreign_replays += count
+        self._replay_events += 1
+        if self._replay_events <= MAX_REPLAY_EVENTS:
+            row = (state.serial, state.number, start_ns, end_ns - start_ns, count, thread)
+            self._runs.append(row)
+            if len(self._runs) >= RUNS_PER_RECORD:
+                self._write_runs()
+        elif self._replay_events == MAX_REPLAY_EVENTS + 1:
+            for sink in self.sinks:
+                sink.warning(
+                    f"more than {MAX_REPLAY_EVENTS} runs of replays: later ones are counted, "
+                    f"not on the timeline"
+                )
+
+    def _flush_if_due(self) -> None:
+        if clock() >= self.run.flush_ns:
+            self._flush()
+
+    def _write_runs(self) -> None:
+        rows, self._runs = self._runs, []
+        for sink in self.sinks:
+            sink.runs(rows)
+
+    def _flush(self) -> None:
+        self._drain()
+        self._end_run()
+        self._write_runs()
+        for tracked in list(self._tracked.values()):
+            state = tracked.executable
+            if state is not None and state.serial and state.replays != state.written:
+                state.written = state.replays
+                for sink in self.sinks:
+                    sink.write("replays", state.serial, number=state.number, replays=state.replays)
+        self.run.flush_ns = clock() + FLUSH_EVERY_NS
+
+    def _drain(self) -> None:
+        while self._gone:
+            tracked, at_ns = self._gone.popleft()
+            self._ended(tracked, "destroyed", at_ns)
