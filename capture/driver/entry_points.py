@@ -6,13 +6,19 @@ much again for each field; here one ``map`` runs a C function over all handles a
 write into its own part of one buffer, and :mod:`struct` unpacks that buffer in one go.
 
 The functions are asked for by name and version (``cuGetProcAddress``), so what they take does
-not depend on the release of cuda-bindings. The interpreter lock is released around each call:
-another thread may hold one of the driver's locks and wait for the interpreter.
+not depend on the release of cuda-bindings.
+
+Calls that read one node keep the interpreter lock: letting go of it thousands of times, for a
+tenth of a microsecond each, hands it to every busy thread of the script and makes reading tens
+of times slower. Keeping it is safe as long as no thread can hold one of the driver's locks and
+wait for the interpreter, which takes a callback in Python from inside the driver: CUPTI's. With
+``cupti`` loaded the lock is released around each call, as it always is around other calls.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
@@ -90,17 +96,23 @@ class EntryPoints:
 
     def __init__(self, find: Callable[[str, int], int]) -> None:
         self._find = find
-        self._functions: dict[str, Callable[..., int]] = {}
+        self._functions: dict[tuple[str, bool], Callable[..., int]] = {}
 
-    def get(self, name: str) -> Callable[..., int]:
+    def get(self, name: str, *, keep_lock: bool = False) -> Callable[..., int]:
         """Return a driver function that returns its ``CUresult``.
+
+        Parameters
+        ----------
+        name : str
+        keep_lock : bool
+            Whether calls keep the interpreter lock.
 
         Raises
         ------
         NotSupportedError
             The driver does not have it.
         """
-        function = self._functions.get(name)
+        function = self._functions.get((name, keep_lock))
         if function is None:
             version = VERSIONS.get(name, BASE_VERSION)
             address = self._find(name, version)
@@ -112,9 +124,14 @@ class EntryPoints:
                     f"this driver does not have it: it came with CUDA {version // 1000}."
                     f"{version % 1000 // 10}",
                 )
-            prototype = ctypes.CFUNCTYPE(ctypes.c_int, *SIGNATURES[name])
-            function = self._functions[name] = prototype(address)
+            make = ctypes.PYFUNCTYPE if keep_lock else ctypes.CFUNCTYPE
+            prototype = make(ctypes.c_int, *SIGNATURES[name])
+            function = self._functions[name, keep_lock] = prototype(address)
         return function
+
+    def reader(self, name: str) -> Callable[..., int]:
+        """Return a function that reads one node, in the form for many calls."""
+        return self.get(name, keep_lock="cupti" not in sys.modules)
 
     def has(self, name: str) -> bool:
         """Say whether the driver has a function."""
@@ -165,7 +182,7 @@ class EntryPoints:
         buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
         base = ctypes.addressof(buffer)
         outputs = range(base, base + len(nodes) * size, size)
-        codes = list(map(self.get(name), nodes, outputs))
+        codes = list(map(self.reader(name), nodes, outputs))
         return buffer, self.failures(name, codes)
 
     def each_attribute(
@@ -175,7 +192,7 @@ class EntryPoints:
         buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
         base = ctypes.addressof(buffer)
         outputs = range(base, base + len(nodes) * size, size)
-        return buffer, list(map(self.get(name), nodes, repeat(attribute), outputs))
+        return buffer, list(map(self.reader(name), nodes, repeat(attribute), outputs))
 
     def failures(self, name: str, codes: Iterable[int]) -> dict[int, DriverError]:
         """Return the errors among results, by index."""

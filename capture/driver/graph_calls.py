@@ -135,7 +135,7 @@ class GraphCalls:
         steps = (8 * _SLOTS, 8 * _SLOTS, 8)
         codes = list(
             map(
-                self.entry.get(call),
+                self.entry.reader(call),
                 nodes,
                 *(
                     range(base, base + step * number, step)

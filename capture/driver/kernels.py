@@ -17,6 +17,8 @@ from .records import Answers, Function, Launch, LaunchAttributes, Layout
 _LAUNCH = struct.Struct("<Q7I4x4Q")
 _ATTRIBUTE_BYTES = 64
 _PROBED_NODES = 4
+# cuda.h knows two keys of `extra`; a list without an end is not followed further.
+_PACKED_PAIRS = 4
 
 # CUfunction_attribute of each field of a Kernel.
 _FUNCTION_ATTRIBUTES = {
@@ -117,10 +119,11 @@ class _Reading:
 def _read_packed(address: int) -> bytes | None:
     """Read ``extra``: (key, value) pairs up to a 0; 1 is the buffer, 2 points to its size."""
     buffer = size_at = 0
-    for pair in range(8):
-        key, value = struct.unpack_from("<QQ", MEMORY, address + 16 * pair)
+    for pair in range(_PACKED_PAIRS):
+        (key,) = struct.unpack_from("<Q", MEMORY, address + 16 * pair)
         if key == 0:
             break
+        (value,) = struct.unpack_from("<Q", MEMORY, address + 16 * pair + 8)
         if key == 1:
             buffer = value
         elif key == 2:

@@ -6,6 +6,9 @@ layouts and pointers are exercised without a GPU, under the same contract.
 
 from __future__ import annotations
 
+import sys
+import types
+
 import pytest
 
 from capture.driver import graph_calls
@@ -170,3 +173,16 @@ def test_capture_info() -> None:
     info = world.driver.capture_info(0x5)
     assert info.graph == handle
     assert info.last_nodes == world.driver.nodes(handle)[-1:]
+
+
+def test_the_interpreter_lock_is_released_while_python_callbacks_are_possible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = CWorld()
+    entry = world.driver.entry  # type: ignore[attr-defined]
+    name = "cuGraphNodeGetType"
+    assert entry.reader(name) is entry.get(name, keep_lock=True)
+    monkeypatch.setitem(sys.modules, "cupti", types.ModuleType("cupti"))
+    assert entry.reader(name) is entry.get(name)
+    built = graph([kernel(world)] * 3, [(0, 1), (1, 2)])
+    assert extract(world.driver, world.build(built)).graph.payloads == built.payloads

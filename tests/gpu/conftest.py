@@ -1,7 +1,8 @@
 """A real GPU for the tests of this folder, and a report of their run.
 
 Tests skip only when the driver says that there is no GPU; with ``REQUIRE_GPU=1`` they fail
-instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there.
+instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there; where git is not at
+hand, ``GPU_REPORT_COMMIT`` tells the commit.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Report:
 def environment() -> dict[str, Any]:
     """Describe commit, machine and versions, each absent where it cannot be had."""
     found: dict[str, Any] = {
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": _git("rev-parse", "HEAD") or os.environ.get("GPU_REPORT_COMMIT", ""),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -120,6 +121,8 @@ def _run(*command: str) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     """Install the report when it is asked for."""
     path = os.environ.get("GPU_REPORT")
+    if hasattr(config, "workerinput"):
+        return  # a worker of pytest-xdist: the main process writes the report
     if path and not config.pluginmanager.hasplugin("gpu-report"):
         config.pluginmanager.register(Report(Path(path)), "gpu-report")
 
