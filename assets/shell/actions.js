@@ -35,6 +35,13 @@ window.cgShell = window.cgShell || {};
   }
 
   shell.stepMatch = (by) => step(by, shell.matches);
+
+  // Enter can come before the matches of what was typed have.
+  let waiting = null;
+  shell.stepWhenFound = function (by, text) {
+    if (shell.matches && shell.matches.search === text) step(by, shell.matches);
+    else waiting = text ? { by, text } : null;
+  };
   shell.stepGraph = function (by) {
     const context = shell.context || {};
     const graph = by < 0 ? context.before : context.after;
@@ -94,6 +101,10 @@ window.cgShell = window.cgShell || {};
     showMatches(matches, focus) {
       shell.matches = matches;
       shell.setMatches(matches ? matches.indices : null);
+      if (waiting && matches && matches.search === waiting.text) {
+        step(waiting.by, matches);
+        waiting = null;
+      }
       if (!matches) return "";
       const found = matches.indices;
       const at = focus ? found.indexOf(focus.node) : -1;

@@ -36,15 +36,17 @@ window.cgShell = window.cgShell || {};
     },
   };
 
+  const TYPING = "input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable], [role=dialog], [role=listbox]";
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target;
     if (target.id === "search") {
-      if (event.key === "Enter") shell.stepMatch(event.shiftKey ? -1 : 1);
+      if (event.key === "Enter") shell.stepWhenFound(event.shiftKey ? -1 : 1, target.value);
       if (event.key === "Escape") target.blur();
       return;
     }
-    if (target.closest("input, textarea, select, [contenteditable], [role=dialog], [role=listbox]")) return;
+    if (target.closest(TYPING)) return;
     const act = KEYS[event.key];
     if (act) {
       event.preventDefault();

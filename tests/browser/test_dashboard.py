@@ -1,0 +1,263 @@
+"""The dashboard in a real browser: what only a browser shows."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import waitress
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from graphviz_app.app import create_app
+from graphviz_app.server import bind
+from graphviz_app.store import Store
+from tests.helpers import synthetic
+
+from .canvas.site import CHROMIUM, CHROMIUM_FLAGS
+
+DATA = Path(__file__).parent.parent / "data" / "driver_dot"
+BODIES = "train.py:bodies%231"
+WIDTH, HEIGHT = 1440, 900
+
+Open = Callable[[str], Page]
+expect.set_options(timeout=20_000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    from capture import read
+
+    driver = DATA / "alltypes_verbose.dot"
+    store = Store(
+        [
+            ("synthetic run.cgl", synthetic.typical()),
+            ("markup.cgl", synthetic.recording({"<img src=x onerror=alert(1)>": synthetic.chain(4)})),
+            (driver.name, read(driver)),
+        ]
+    )
+    listener = bind("127.0.0.1", 0)
+    server = waitress.create_server(create_app(store).server, sockets=[listener], threads=8)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.task_dispatcher.shutdown()
+    server.close()
+    thread.join(10)
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce"
+    )
+    problems: list[str] = []
+    hosts: set[str] = set()
+
+    def open_(path: str) -> Page:
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda message: (
+                problems.append(message.text) if message.type in ("error", "warning") else None
+            ),
+        )
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", lambda dialog: problems.append(f"a dialog: {dialog.message}"))
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        page.goto(address + path)
+        return page
+
+    yield open_
+    context.close()
+    assert problems == []
+    assert hosts - {""} == {urlsplit(address).netloc}, "a request left the machine"
+
+
+def ready(page: Page) -> Page:
+    page.wait_for_selector("#canvas-host[data-ready]")
+    return page
+
+
+def node_place(page: Page, node: int) -> tuple[float, float]:
+    box = page.locator("#canvas-host").bounding_box()
+    assert box is not None
+    x, y = page.evaluate(
+        "i => document.getElementById('canvas-host').cglens.nodeScreenPosition(i)", node
+    )
+    return box["x"] + x, box["y"] + y
+
+
+def title(page: Page) -> Any:
+    return page.locator(".details h2")
+
+
+def test_from_the_overview_into_a_body_and_back(open_page: Open) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="bodies batch_size=2").click()
+    ready(page)
+    expect(title(page)).to_have_text("bodies batch_size=2")
+    page.mouse.click(*node_place(page, 1))
+    expect(title(page)).to_have_text("if")
+    assert "node=1" in page.url
+    assert "recording=synthetic-run" in page.url
+    page.mouse.dblclick(*node_place(page, 1))
+    expect(page.locator(".crumb.here")).to_have_text("if")
+    ready(page)
+    assert "body=1/0" in page.url
+    page.locator(".crumb", has_text="else").click()
+    expect(page.locator(".crumb.here")).to_have_text("else")
+    page.go_back()
+    expect(page.locator(".crumb.here")).to_have_text("if")
+    page.keyboard.press("u")
+    expect(title(page)).to_have_text("if")
+    assert "body=" not in page.url
+    page.go_back()
+    page.go_forward()
+    expect(title(page)).to_have_text("if")
+
+
+def test_search_matches_and_links(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    page.keyboard.press("/")
+    page.keyboard.type("flash")
+    count = page.locator("#search-count")
+    expect(count).to_have_text("24")
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("1 of 24")
+    first = title(page).inner_text()
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("2 of 24")
+    page.locator(".neighbour").first.click()
+    expect(title(page)).not_to_have_text(first)
+    expect(count).to_have_text("24")
+    assert "search=flash" in page.url
+
+
+def test_a_reload_and_a_copied_link_show_the_same(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    page.locator(".legend-entry:visible", has_text="memcpy").click()
+    expect(page.locator("#search")).to_have_value("type:memcpy")
+    page.locator("#colour label", has_text="Kernel").click()
+    page.keyboard.press("n")
+    expect(page.locator("#search-count")).to_have_text("1 of 24")
+    name = "memcpy HtoD"
+    expect(title(page)).to_have_text(name)
+    link = page.url
+
+    def same(other: Page) -> None:
+        ready(other)
+        expect(title(other)).to_have_text(name)
+        expect(other.locator("#search")).to_have_value("type:memcpy")
+        expect(other.locator("#search-count")).to_have_text("1 of 24")
+        expect(other.locator("#colour input:checked")).to_have_value("kernel")
+        stats = other.evaluate("document.getElementById('canvas-host').cglens.stats()")
+        assert stats["selected"] == int(other.url.partition("node=")[2].partition("&")[0])
+
+    page.reload()
+    same(page)
+    path = urlsplit(link)
+    same(open_page(f"{path.path}?{path.query}"))
+
+
+def test_graphs_are_stepped_through_and_picked(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    page.keyboard.press("]")
+    expect(title(page)).to_have_text("bodies batch_size=2")
+    page.click("#previous-graph")
+    expect(title(page)).to_have_text("layers batch_size=1")
+    page.click("#graph-picker")
+    page.get_by_role("option", name="chain batch_size=4").click()
+    expect(title(page)).to_have_text("chain batch_size=4")
+    page.click("#recording")
+    page.get_by_role("option", name="alltypes").click()
+    expect(page.locator(".rail-link.here")).to_have_text("Overview")
+    assert "recording=alltypes-verbose-dot" in page.url
+
+
+def test_the_drivers_own_dot_opens_and_says_what_is_missing(open_page: Open) -> None:
+    page = open_page("/?recording=alltypes-verbose-dot")
+    expect(page.locator(".timeline .absent")).to_contain_text("No timeline")
+    page.locator(".cell-link").first.click()
+    ready(page)
+    page.keyboard.press("/")
+    page.keyboard.type("type:kernel")
+    page.keyboard.press("Enter")
+    expect(page.locator(".details-kind").first).to_contain_text("kernel")
+    expect(page.locator(".details")).to_contain_text("grid")
+
+
+def test_the_table_and_the_picture_select_each_other(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    page.keyboard.press("t")
+    row = page.locator("#nodes-table .ag-row[row-id='5']")
+    row.locator("[col-id=name]").click()
+    expect(page.locator(".details-kind .path")).to_have_text("5")
+    expect(row).to_have_class(re.compile("chosen-row"))
+    page.locator(".neighbour").first.click()
+    path = page.locator(".details-kind .path")
+    expect(path).not_to_have_text("5")
+    chosen = page.locator("#nodes-table .chosen-row")
+    expect(chosen).to_have_attribute("row-id", path.inner_text())
+
+
+def test_the_picture_has_the_room(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    box = page.locator("#canvas-host").bounding_box()
+    assert box is not None
+    assert box["width"] >= 900
+    assert box["height"] >= 700
+    overflow = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    )
+    assert overflow == [WIDTH, HEIGHT]
+
+
+@pytest.mark.parametrize("choice", ["Light", "Dark"])
+def test_the_theme_is_kept_and_is_there_before_the_page(open_page: Open, choice: str) -> None:
+    page = open_page("/")
+    page.locator("#theme label", has_text=choice).click()
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
+    page.reload(wait_until="commit")
+    page.wait_for_selector("body")
+    assert root.get_attribute("data-mantine-color-scheme") == choice.lower()
+    expect(page.locator("#theme input:checked")).to_have_value(choice.lower())
+    expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
+
+
+def test_names_with_markup_are_text(open_page: Open) -> None:
+    page = open_page("/?recording=markup")
+    expect(page.locator(".cell-link").first).to_contain_text("<img src=x onerror=alert(1)>")
+    page.wait_for_selector(".js-plotly-plot .ytick")
+    page.locator(".cell-link").first.click()
+    ready(page)
+    expect(title(page)).to_contain_text("<img")
+    assert page.locator("img").count() == 0
+
+
+def test_an_export_is_downloaded(open_page: Open) -> None:
+    page = ready(open_page("/graph"))
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as waiting:
+        page.locator(".export-item", has_text="dot").first.click()
+    assert waiting.value.suggested_filename.endswith(".dot")
+
+
+def test_help_opens_by_key(open_page: Open) -> None:
+    page = open_page("/")
+    page.wait_for_selector(".cell-link")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Keyboard")
