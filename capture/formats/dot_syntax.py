@@ -35,6 +35,10 @@ _CUT_EDGE = re.compile(r'-(?:>\s*+(?:"[^"]*+)?+)?+\Z')
 _ASSIGNED = re.compile(rf"\s*+=\s*+({_ID})", re.DOTALL)
 _OPEN = re.compile(rf"\s*+(?:({_ID})\s*+)?\{{", re.DOTALL)
 _ATTRIBUTE = re.compile(rf"[\s;,]*+({_ID})\s*+(?:=\s*+({_ID}))?+", re.DOTALL)
+# As the driver writes them; any other list is read pair by pair.
+_DRIVER_NODE = re.compile(
+    r'style="\w*+" (?:style="\w*+" )?+shape="(\w*+)" ?label="((?:[^"\\]++|\\.)*+)"\Z', re.DOTALL
+)
 _KEYWORDS = frozenset(("graph", "digraph", "subgraph", "node", "edge", "strict"))
 
 
@@ -170,7 +174,10 @@ def _deeper(depth: int) -> int:
 def _attributes(inside: str, known: dict[str, dict[str, str]]) -> dict[str, str]:
     # The lists of edges are few and short; those of nodes hold labels and are all different.
     if len(inside) > 80:
-        return _pairs(inside)
+        match = _DRIVER_NODE.match(inside)
+        if match is None:
+            return _pairs(inside)
+        return {"shape": match[1], "label": match[2].replace('\\"', '"').replace("\\\n", "")}
     found = known.get(inside)
     if found is None:
         found = _pairs(inside)

@@ -7,7 +7,6 @@ their number. A file that was cut off is read as far as it goes, with a warning.
 
 from __future__ import annotations
 
-import gc
 import re
 from pathlib import Path
 
@@ -45,19 +44,15 @@ def read(path: Path) -> Recording:
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise TooLargeError(f"{path} has {size} bytes; DOT files up to {MAX_FILE_BYTES} are read")
+    from ..codec import collection_paused
     from .driver_graphs import read_text
 
     text = path.read_bytes().decode("utf-8", "replace")
-    # Millions of small objects and no cycles: collections would only cost time.
-    collecting = gc.isenabled()
-    gc.disable()
     try:
-        return read_text(text, path)
+        with collection_paused():
+            return read_text(text, path)
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
-    finally:
-        if collecting:
-            gc.enable()
 
 
 FORMAT = Format(

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ..codec import dump, load
+from ..codec import collection_paused, dump, load
 from ..errors import FormatError, InvalidGraphError, TooLargeError
 from ..model import (
     Body,
@@ -179,6 +179,11 @@ def read(path: Path) -> Recording:
     where = str(path)
     document = documents.decode(path.read_bytes(), where)
     documents.check_marker(document, where, MARKER)
+    with collection_paused():
+        return _recording(document, where)
+
+
+def _recording(document: dict[str, Any], where: str) -> Recording:
     lists = {name: field(document, name, list, where) for name in _LISTS}
     kernels = _Kernels()
     infos: dict[str, list[GraphInfo]] = {"graphs": [], "failed": []}
