@@ -44,6 +44,13 @@ def bindings() -> Answer:
         return "missing", f"cuda-bindings is not importable: {error}", fix
 
 
+def _own(error: Exception) -> str:
+    """Return an error's text; that of missing bindings has been said already."""
+    if type(error).__name__ == "MissingDependencyError":
+        return "not known without cuda-bindings"
+    return str(error)
+
+
 def driver() -> Answer:
     """Check the driver."""
     errors = None
@@ -58,7 +65,7 @@ def driver() -> Answer:
             fix = "see cuda-bindings above"
         elif isinstance(error, ImportError):
             fix = f"pip install {error.name}"
-        return "missing", str(error), fix
+        return "missing", _own(error), fix
     body = (
         ""
         if number >= 13_020
@@ -76,7 +83,7 @@ def gpu() -> Answer:
     except Exception as error:
         return (
             "missing",
-            str(error),
+            _own(error),
             (
                 "recording needs an NVIDIA GPU; check nvidia-smi, CUDA_VISIBLE_DEVICES and, in a "
                 "container, --gpus all"

@@ -21,6 +21,9 @@ class Tensor:
         self.shape = ()
         self.dtype = "float32"
 
+    def add(self, amount: float) -> Tensor:
+        return launch(Tensor(self.value), amount)
+
     def detach(self) -> Tensor:
         return self
 
@@ -49,6 +52,10 @@ class Tensor:
         """Read the value, which no capture survives."""
         cuda.synchronize()
         return self.value
+
+
+def zeros(count: int, device: str) -> Tensor:
+    return Tensor()
 
 
 def equal(a: Tensor, b: Tensor) -> bool:
