@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -83,7 +83,9 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False) -> Iterator[
     """
     target = check_output(path, force)
     try:
-        descriptor, temporary = tempfile.mkstemp(".tmp", ".cglens-", target.parent)
+        temporary = target.parent / f".cglens-{secrets.token_hex(8)}.tmp"
+        # Not tempfile, whose files only their owner may read.
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise OutputError(_explain(path, error)) from error
     try:
@@ -91,7 +93,6 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False) -> Iterator[
             yield cast(BinaryIO, stream)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         _take_name(temporary, target, force)
     except OSError as error:
         raise OutputError(_explain(path, error)) from error
@@ -100,7 +101,7 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False) -> Iterator[
             os.unlink(temporary)
 
 
-def _take_name(temporary: str, target: Path, force: bool) -> None:
+def _take_name(temporary: Path, target: Path, force: bool) -> None:
     if not force:
         # A link refuses to replace a file that appeared meanwhile; a rename would not.
         try:
@@ -112,13 +113,6 @@ def _take_name(temporary: str, target: Path, force: bool) -> None:
             if target.exists():
                 raise OutputError(f"{target} exists; pass --force to replace it") from None
     os.replace(temporary, target)
-
-
-def _umask() -> int:
-    # The only portable way to read it is to set it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _explain(path: str | os.PathLike[str], error: Exception) -> str:
