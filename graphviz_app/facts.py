@@ -39,6 +39,8 @@ class Section:
     absent: str = ""
     columns: tuple[str, ...] = ()
     rows: list[tuple[str, ...]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """One line below each row; empty for none."""
     source: str = ""
 
 

@@ -15,6 +15,7 @@ from capture.nodes.memcpy import MemcpyEnd
 from . import format as text
 from .facts import FROM_DRIVER, Fact, Section, absence, extra_section, source_of
 from .format import show
+from .parameters import parameter_section
 
 
 def node_sections(node: Node, info: GraphInfo, recording: Recording) -> list[Section]:
@@ -84,7 +85,8 @@ def kernel_sections(
             Fact.of(show(name, value), attributes) for name, value in payload.attributes.items()
         ]
         sections.append(Section("Launch attributes", facts))
-    sections.append(parameter_section(payload, info, source))
+    why = absence(info.evidence, EvidenceKind.PARAMETERS, "Not read")
+    sections.append(parameter_section(payload, source, why))
     if payload.kernel is not None:
         sections += extra_section(payload.kernel.extra)
     return sections
@@ -176,16 +178,3 @@ def _gpu(info: GraphInfo, recording: Recording) -> Any:
     gpus = recording.processes[index].gpus
     wanted = [gpu for gpu in gpus if info.device is None or gpu.index == info.device]
     return wanted[0] if wanted else None
-
-
-def parameter_section(payload: KernelPayload, info: GraphInfo, source: str) -> Section:
-    """Return the decoded parameters as a table, or why there are none."""
-    layout = payload.kernel.parameters if payload.kernel is not None else None
-    if payload.arguments is None or layout is None:
-        why = absence(info.evidence, EvidenceKind.PARAMETERS, "Not read")
-        return Section("Parameters", absent=why)
-    rows: list[tuple[str, ...]] = [
-        (str(offset), str(size), text.hex_text(payload.arguments[offset : offset + size], 8))
-        for offset, size in layout
-    ]
-    return Section("Parameters", columns=("offset", "size", "bytes"), rows=rows, source=source)

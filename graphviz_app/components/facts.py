@@ -50,12 +50,18 @@ def copy_button(value: str) -> Component:
 
 
 def _table(section: Section) -> Component:
+    body: Children = []
+    for place, row in enumerate(section.rows):
+        body.append(html.Tr([html.Td(cell) for cell in row]))
+        if place < len(section.notes):
+            note = html.Td(section.notes[place], colSpan=len(row))
+            body.append(html.Tr(note, className="row-note"))
     return html.Div(
         className="table-scroll",
         children=html.Table(
             [
                 html.Thead(html.Tr([html.Th(column) for column in section.columns])),
-                html.Tbody([html.Tr([html.Td(cell) for cell in row]) for row in section.rows]),
+                html.Tbody(body),
             ],
             title=section.source or None,
         ),
