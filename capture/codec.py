@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .columns import pack, pack_records, unpack, unpack_records
-from .errors import FormatError, InvalidGraphError
+from .columns import MAX_ROWS, pack, pack_records, unpack, unpack_records
+from .errors import FormatError, InvalidGraphError, TooLargeError
 from .model import Body, Graph, Kernel, Topology
 from .nodes import node_type
 
@@ -277,9 +277,15 @@ def _decode_levels(
     if not isinstance(document, dict) or not isinstance(document.get("levels"), list):
         raise FormatError(f"{where} has no list of levels")
     levels: list[Graph] = []
+    total = 0
     for number, level in enumerate(document["levels"]):
         here = f"{where} level {number}"
-        graph = _decode_level(level, topologies, kernels, here)
+        topology = _topology_of(level, topologies, here)
+        # Levels may share a topology, so that a small document could unfold without end.
+        total += len(topology.types) + len(topology.source)
+        if total > MAX_ROWS:
+            raise TooLargeError(f"{where} has more than {MAX_ROWS} nodes and edges")
+        graph = _decode_level(level, topology, kernels, here)
         if number:
             parent, node, index = (level.get(key) for key in ("parent", "node", "index"))
             if not (type(parent) is int and 0 <= parent < number):
@@ -302,15 +308,19 @@ def _decode_levels(
     return levels[0]
 
 
-def _decode_level(
-    level: Any, topologies: Mapping[str, Topology], kernels: Sequence[Kernel], where: str
-) -> Graph:
+def _topology_of(level: Any, topologies: Mapping[str, Topology], where: str) -> Topology:
     if not isinstance(level, dict):
         raise FormatError(f"{where} is a {type(level).__name__}, expected a map")
     key = level.get("topology")
     topology = topologies.get(key) if isinstance(key, str) else None
     if topology is None:
         raise InvalidGraphError(f"{where} has topology {key!r}, which is not in the recording")
+    return topology
+
+
+def _decode_level(
+    level: dict[str, Any], topology: Topology, kernels: Sequence[Kernel], where: str
+) -> Graph:
     stored = level.get("payloads", {})
     if not isinstance(stored, dict):
         raise FormatError(f"{where}.payloads is a {type(stored).__name__}, expected a map")

@@ -15,8 +15,10 @@ from typing import Any
 
 from .errors import FormatError, TooLargeError
 
-MAX_ROWS = 20_000_000
+MAX_ROWS = 4_000_000
 """Rows a column may claim to have; guards against a count that would fill memory."""
+MAX_CELLS = 40_000_000
+"""Rows times columns of one table."""
 
 Column = list[Any] | dict[str, Any]
 
@@ -123,8 +125,11 @@ def unpack_records(columns: Any, count: int, where: str) -> list[dict[str, Any]]
     """
     if not isinstance(columns, dict):
         raise FormatError(f"{where} is a {type(columns).__name__}, expected a map of columns")
-    if count > MAX_ROWS:
-        raise TooLargeError(f"{where} claims {count} rows; at most {MAX_ROWS} are read")
+    if count > MAX_ROWS or count * len(columns) > MAX_CELLS:
+        raise TooLargeError(
+            f"{where} claims {count} rows of {len(columns)} fields; at most {MAX_ROWS} rows and "
+            f"{MAX_CELLS} values are read"
+        )
     records: list[dict[str, Any]] = [{} for _ in range(count)]
     for name, column in columns.items():
         here = f"{where}.{name}"

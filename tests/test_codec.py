@@ -19,7 +19,7 @@ from capture.codec import (
     load,
     load_topology,
 )
-from capture.errors import FormatError, InvalidGraphError
+from capture.errors import FormatError, InvalidGraphError, TooLargeError
 from capture.model import Body, Graph, GraphInfo, Kernel, Topology
 from capture.nodes.kernel import KernelPayload
 from tests.helpers.recordings import chain, graphs, structs
@@ -90,6 +90,24 @@ def test_a_thousand_levels_need_no_recursion() -> None:
     tables = Tables()
     again = _decode(encode_graph(graph, tables), tables)
     assert sum(1 for _ in again.walk()) == 5001
+
+
+def test_a_small_document_does_not_unfold_without_end() -> None:
+    topology = Topology(types=["empty"] * 50_000)
+    graph = Graph(topology=topology, payloads=[None] * 50_000)
+    graph.bodies = [
+        Body(
+            node=node,
+            index=0,
+            role="child",
+            graph=Graph(topology=topology, payloads=graph.payloads),
+        )
+        for node in range(100)
+    ]
+    tables = Tables()
+    document = encode_graph(graph, tables)
+    with pytest.raises(TooLargeError, match="nodes and edges"):
+        _decode(document, tables)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,9 @@ def test_a_column_that_claims_to_be_endless_is_refused_before_it_is_made() -> No
         unpack({"same": 1, "count": MAX_ROWS + 1}, MAX_ROWS + 1, "x")
     with pytest.raises(TooLargeError):
         unpack_records({}, 10**15, "x")
+    many = {str(number): {"same": 1, "count": MAX_ROWS} for number in range(50)}
+    with pytest.raises(TooLargeError):
+        unpack_records(many, MAX_ROWS, "x")
 
 
 @pytest.mark.parametrize(
