@@ -25,6 +25,7 @@ from ..model import (
 from .folder import journals, read_exit, read_manifest
 from .history import JournalHistory, read_history
 
+UNSEEN = "recovered: nobody saw how the workload ended"
 ABSENT = {
     EvidenceKind.TIMINGS: "node timings were not recorded: this version does not take them yet",
     EvidenceKind.ORIGINS: "source lines of nodes were not recorded: this version does not take "
@@ -84,7 +85,7 @@ def assemble(folder: Path) -> Recording:
         metadata.duration_ns = max(0, end - start)
     if not ended:
         metadata.complete = False
-        metadata.warnings.append("recovered: nobody saw how the workload ended")
+        metadata.warnings.append(UNSEEN)
     sources = [(path.name, _opener(path)) for path in journals(folder)]
     return assemble_journals(metadata, sources)
 

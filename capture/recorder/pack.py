@@ -8,7 +8,7 @@ from ..errors import NothingRecordedError
 from ..formats import write
 from ..model import Recording
 from . import folder as folders
-from .assemble import assemble
+from .assemble import UNSEEN, assemble
 
 ADVICE = (
     "capture one with torch.cuda.graph, make_graphed_callables or "
@@ -57,9 +57,8 @@ def pack(folder: Path, output: Path, force: bool = False, keep_empty: bool = Fal
 
 def why_nothing(recording: Recording) -> str:
     """Say why a recording is empty, and what to do."""
-    warnings = [*recording.metadata.warnings]
-    for process in recording.processes:
-        warnings.extend(process.warnings)
+    warnings = [text for process in recording.processes for text in process.warnings]
+    warnings += [text for text in recording.metadata.warnings if text != UNSEEN]
     if warnings:
         return f"nothing was recorded: {warnings[0]}"
     if not recording.processes:

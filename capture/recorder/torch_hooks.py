@@ -10,6 +10,7 @@ fails in a hook's own work becomes a warning in the recording.
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -106,23 +107,28 @@ def _opened(
         handle = session.driver().capture_info(stream.cuda_stream).graph
     except Exception as error:
         no_handle = str(error)
-    pool: tuple[int, int] | None = None
-    with suppress(Exception):
-        first, second = graph.pool()
-        pool = (int(first), int(second))
+    pool = kwargs.get("pool", args[0] if args else None)
     mode = kwargs.get("capture_error_mode", args[1] if len(args) > 1 else "global")
     return OpenCapture(
         handle=handle,
         stream_handle=int(stream.cuda_stream),
         device=getattr(stream, "device_index", None),
         mode=str(mode),
-        pool=pool,
+        pool=_pool(pool),
         begin_ns=begin_ns,
         spot=locate(sys._getframe(2), graph),
         thread=threading.current_thread().name,
         error_id=current_exception()[0],
         no_handle=no_handle,
     )
+
+
+def _pool(pool: Any) -> tuple[int, int] | None:
+    try:
+        first, second = pool
+        return int(first), int(second)
+    except (TypeError, ValueError):
+        return None
 
 
 def _capture_end(session: Session, original: Original) -> Original:
@@ -148,6 +154,8 @@ def _capture_end(session: Session, original: Original) -> Original:
         end_ns = clock()
         if capture is not None:
             try:
+                # torch tells the pool of a graph only after its capture.
+                capture.pool = _pool(self.pool()) or capture.pool
                 session.captured(self, capture, end_ns, not _keeps_graph(self))
             except Exception as error:
                 session.complain("capture_end", error)
@@ -254,8 +262,17 @@ def _replay(session: Session, original: Original) -> Original:
                 session.complain("replay", error)
         return result
 
-    # A torch whose replay takes arguments gets the hook that passes them on.
-    return replay if original.__code__.co_argcount == 1 else another
+    # A replay that takes arguments, in another torch or patched by others, gets the hook that
+    # passes them on.
+    return replay if _takes_nothing(original) else another
+
+
+def _takes_nothing(method: Original) -> bool:
+    code = getattr(method, "__code__", None)
+    if code is None:
+        return False
+    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    return not (code.co_flags & variable or code.co_kwonlyargcount or code.co_argcount != 1)
 
 
 def _reset(session: Session, original: Original) -> Original:

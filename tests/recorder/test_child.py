@@ -238,6 +238,18 @@ def test_a_script_without_a_graph_says_what_to_do(place: Workplace) -> None:
     assert list(place.folder.glob("out.cgl*")) == []
 
 
+def test_an_environment_without_msgspec_runs_and_says_so(place: Workplace) -> None:
+    place.write("msgspec.py", "raise ImportError('not here', name='msgspec')")
+    place.write("torch/__init__.py", "")
+    place.write("torch/cuda/__init__.py", "")
+    place.write("torch/cuda/graphs.py", "class CUDAGraph:\n    pass\n")
+    place.write("script.py", "import torch.cuda.graphs; print('ran')")
+    done = place.record("script.py")
+    assert done.out == "ran\n"
+    assert done.code == 4
+    assert "msgspec is not installed for" in done.err
+
+
 def test_the_default_output_is_named_after_the_script(place: Workplace) -> None:
     place.write("bench/model.py", GRAPH)
     assert place.cglens("record", "bench/model.py").code == 0

@@ -155,6 +155,8 @@ class _CUDAGraph:
         self._handle = 0
 
     def pool(self) -> tuple[int, int]:
+        if self._work is None:
+            raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
         return self._pool
 
     def raw_cuda_graph(self) -> int:

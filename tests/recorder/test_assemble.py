@@ -1,0 +1,224 @@
+"""Journals of every condition become a recording, or one line that says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from capture.errors import FormatError, NewerVersionError, NothingRecordedError, OutputError
+from capture.model import EvidenceKind, GraphInfo
+from capture.recorder import folder as folders
+from capture.recorder.assemble import assemble
+from capture.recorder.journal import FileJournal
+from capture.recorder.pack import pack
+from capture.recorder.sink import Sink
+from tests.helpers import synthetic
+
+
+def sink_in(folder: Path) -> Sink:
+    sink = Sink(FileJournal(folder))
+    sink.open()
+    return sink
+
+
+def add(sink: Sink, serial: int, key: str = "run.py:main#0", size: int = 3) -> None:
+    info = GraphInfo(key=key, name=key, how="observed", started_ns=serial, extra={"own": serial})
+    sink.graph(serial, info, synthetic.chain(size), failed=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return folders.make(tmp_path / "run.cgl", ["run.py", "--fast"])
+
+
+def only_journal(folder: Path) -> Path:
+    (path,) = folders.journals(folder)
+    return path
+
+
+def test_a_whole_journal(folder: Path) -> None:
+    sink = sink_in(folder)
+    add(sink, 1)
+    sink.write("executable", 1, number=1, at_ns=5, duration_ns=7, note="")
+    sink.runs([(1, 1, 100, 20, 4, "MainThread"), (9, 1, 100, 20, 4, "MainThread")])
+    sink.write("executable_end", 1, number=1, replays=4, ended="reset", at_ns=300)
+    sink.close(400, {"read": 11})
+    folders.write_exit(folder, -11)
+    recording = assemble(folder)
+    assert recording.metadata.complete
+    assert recording.metadata.command == ["run.py", "--fast"]
+    assert recording.metadata.exit_code == -11
+    (info,) = recording.graphs.values()
+    assert (info.node_count, info.edge_count, info.depth, info.width) == (3, 2, 3, 1)
+    assert info.extra == {"own": 1}
+    assert recording.graph(info.key) == synthetic.chain(3)
+    for kind in (EvidenceKind.TIMINGS, EvidenceKind.ORIGINS, EvidenceKind.MEMORY):
+        assert info.evidence[kind.value].reason
+    (executable,) = recording.executables
+    assert (executable.replays, executable.ended) == (4, "reset")
+    (event,) = recording.timeline
+    assert (event.kind, event.count, event.executable) == ("replay", 4, executable.id)
+    assert recording.processes[0].costs_ns == {"read": 11}
+
+
+def test_equal_topologies_are_shared_in_the_journal_and_counted_alike(folder: Path) -> None:
+    sink = sink_in(folder)
+    for serial in range(1, 6):
+        add(sink, serial, f"run.py:main#{serial}", size=4)
+    sink.close(1, {})
+    assert only_journal(folder).read_bytes().count(b'"kind":"topology"') == 1
+    recording = assemble(folder)
+    assert [info.node_count for info in recording.graphs.values()] == [4] * 5
+    assert len({info.topology for info in recording.graphs.values()}) == 1
+
+
+def test_bodies_survive(folder: Path) -> None:
+    sink = sink_in(folder)
+    graph = synthetic.with_bodies()
+    sink.graph(1, GraphInfo(key="k", name="n"), graph, failed=False)
+    sink.close(1, {})
+    recording = assemble(folder)
+    found = recording.graph("k")
+    for (path, level), (wanted_path, wanted) in zip(found.walk(), graph.walk(), strict=True):
+        assert path == wanted_path
+        assert list(level.nodes()) == list(wanted.nodes())
+        assert list(level.edges()) == list(wanted.edges())
+    assert recording.info("k").body_count == len(list(graph.walk())) - 1
+
+
+@pytest.mark.parametrize("cut", [1, 40, 3000])
+def test_a_crash_in_the_middle_of_a_record_costs_that_record(folder: Path, cut: int) -> None:
+    sink = sink_in(folder)
+    add(sink, 1, "a", size=3)
+    add(sink, 2, "b", size=300)
+    path = only_journal(folder)
+    path.write_bytes(path.read_bytes()[:-cut])
+    recording = assemble(folder)
+    assert list(recording.graphs) == ["a"]
+    assert recording.graph("a") == synthetic.chain(3)
+    assert not recording.metadata.complete
+    assert any("middle of a record" in text for text in recording.metadata.warnings)
+    assert recording.processes[0].ended == "lost"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\n",
+        b"{}\n",
+        b"[1, 2]\n",
+        b"\xff\xfe\n",
+        b'{"kind": 3}\n',
+        b'{"kind": "graph", "serial": 5, "info": {"key": 7}, "document": null}\n',
+        b'{"kind": "graph", "serial": 5, "info": null, "document": null}\n',
+        b'{"kind": "graph", "serial": 5, "info": {"key": "x", "name": "x"}, "document": {}}\n',
+        b'{"kind": "topology", "digest": "d", "document": {"count": -1}}\n',
+        b'{"kind": "kernel", "document": []}\n',
+        b'{"kind": "from the future", "serial": 5}\n',
+        b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_damaged_record_costs_that_record(folder: Path, line: bytes) -> None:
+    sink = sink_in(folder)
+    add(sink, 1, "a")
+    with only_journal(folder).open("ab") as stream:
+        stream.write(line)
+    add(sink, 2, "b")
+    sink.close(1, {})
+    recording = assemble(folder)
+    assert [key for key in recording.graphs if key in ("a", "b")] == ["a", "b"]
+    assert recording.graph("b") == synthetic.chain(3)
+    notes = recording.metadata.warnings + recording.processes[0].warnings
+    assert len(notes) == 2  # nobody saw the end; the line
+    assert any("left out" in text or "passed over" in text for text in notes)
+
+
+def test_a_graph_whose_topology_is_lost_is_left_out_with_its_events(folder: Path) -> None:
+    sink = sink_in(folder)
+    add(sink, 1, "a", size=3)
+    add(sink, 2, "b", size=5)
+    sink.runs([(1, 1, 0, 1, 1, ""), (2, 1, 0, 1, 1, "")])
+    path = only_journal(folder)
+    lines = path.read_bytes().splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if b'"kind":"topology"' in line)
+    path.write_bytes(b"".join(lines[:first] + lines[first + 1 :]))
+    recording = assemble(folder)
+    assert list(recording.graphs) == ["b"]
+    assert [event.graph for event in recording.timeline] == ["b"]
+    assert any("graph a is damaged" in text for text in recording.metadata.warnings)
+
+
+def test_processes_share_no_keys_and_no_tables(folder: Path) -> None:
+    for _ in range(3):
+        sink = sink_in(folder)
+        add(sink, 1)
+        sink.close(1, {})
+    recording = assemble(folder)
+    assert sorted(recording.graphs) == ["run.py:main#0", "run.py:main#0@2", "run.py:main#0@3"]
+    assert sorted(info.process or 0 for info in recording.graphs.values()) == [0, 1, 2]
+
+
+def test_a_silent_process_that_vanished_does_not_spoil_the_recording(folder: Path) -> None:
+    sink = sink_in(folder)
+    add(sink, 1)
+    sink.close(1, {})
+    sink_in(folder)
+    folders.write_exit(folder, 0)
+    recording = assemble(folder)
+    assert recording.metadata.complete
+    assert len(recording.processes) == 1
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(FormatError):
+            assemble(path)
+
+
+def test_a_newer_folder(folder: Path) -> None:
+    manifest = folder / folders.MANIFEST
+    manifest.write_bytes(manifest.read_bytes().replace(b'"version":0', b'"version":99'))
+    with pytest.raises(NewerVersionError):
+        assemble(folder)
+
+
+def test_packing_removes_the_folder_only_when_the_file_is_there(folder: Path) -> None:
+    sink = sink_in(folder)
+    add(sink, 1)
+    sink.close(1, {})
+    folders.write_exit(folder, 0)
+    (folder.parent / "taken.cgl").write_text("precious")
+    with pytest.raises(OutputError):
+        pack(folder, folder.parent / "taken.cgl")
+    assert (folder.parent / "taken.cgl").read_text() == "precious"
+    assert folder.is_dir()
+    recording = pack(folder, folder.parent / "run.cgl")
+    assert recording.graph("run.py:main#0") == synthetic.chain(3)
+    assert not folder.exists()
+
+
+def test_an_empty_folder_says_why_and_is_kept_when_asked(folder: Path) -> None:
+    sink_in(folder).warning("msgspec is not installed")
+    with pytest.raises(NothingRecordedError, match="msgspec is not installed"):
+        pack(folder, folder.parent / "run.cgl", keep_empty=True)
+    assert folder.is_dir()
+    with pytest.raises(NothingRecordedError):
+        pack(folder, folder.parent / "run.cgl")
+    assert not folder.exists()
+
+
+def test_an_unfinished_recording_is_not_overwritten(folder: Path) -> None:
+    with pytest.raises(OutputError, match="cglens recover"):
+        folders.make(folder.parent / "run.cgl", [])
+    folders.make(folder.parent / "run.cgl", [], force=True)
+    stranger = folder.parent / "other.cgl.recording"
+    stranger.mkdir()
+    with pytest.raises(FormatError):
+        folders.make(folder.parent / "other.cgl", [], force=True)
+    assert stranger.is_dir()
+
+
+def test_argv_with_undecodable_bytes(tmp_path: Path) -> None:
+    folder = folders.make(tmp_path / "x.cgl", ["caf\udce9.py"])
+    assert assemble(folder).metadata.command == ["caf\\udce9.py"]
