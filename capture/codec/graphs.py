@@ -1,175 +1,20 @@
-"""Graphs as documents of plain values, and back: the form in journals and in ``.cgl`` files.
-
-A graph is one document; what many graphs share is kept in tables beside it:
-
-- *topologies*, by digest: types and edges of one level;
-- *kernels*, by position in a list.
-
-Levels (the graph and its bodies) are a flat list, parents first, so depth needs no recursion.
-Payloads are columns per node type. Fields nobody knows survive in ``extra`` on every level.
-"""
+"""One graph with all its bodies as one document, and back."""
 
 from __future__ import annotations
 
-import gc
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from .columns import MAX_ROWS, pack, pack_records, unpack, unpack_records
-from .errors import FormatError, InvalidGraphError, TooLargeError
-from .model import Body, Graph, Kernel, Topology
-from .nodes import node_type
-
-Document = dict[str, Any]
-T = TypeVar("T", bound=msgspec.Struct)
+from ..columns import MAX_ROWS, pack, pack_records, unpack, unpack_records
+from ..errors import FormatError, InvalidGraphError, TooLargeError
+from ..model import Body, Graph, Kernel, Topology
+from ..nodes import node_type
+from .structs import Document, collection_paused
+from .tables import Tables
 
 _KERNEL = "kernel"
-
-
-class Tables:
-    """What graphs share, growing as they are encoded.
-
-    Attributes
-    ----------
-    topologies : dict of str to dict
-        Topology documents by digest.
-    kernels : list of dict
-        Kernel documents in order of first use.
-    """
-
-    def __init__(self) -> None:
-        self.topologies: dict[str, Document] = {}
-        self.kernels: list[Document] = []
-        self._by_identity: dict[int, tuple[Kernel, int]] = {}
-        self._by_content: dict[bytes, int] = {}
-
-    def kernel(self, kernel: Kernel) -> int:
-        """Return the kernel's place in the table, adding it when it is new."""
-        known = self._by_identity.get(id(kernel))
-        if known is not None and known[0] is kernel:
-            return known[1]
-        document = dump(kernel)
-        content = msgspec.json.encode(document, order="sorted")
-        place = self._by_content.setdefault(content, len(self.kernels))
-        if place == len(self.kernels):
-            self.kernels.append(document)
-        self._by_identity[id(kernel)] = (kernel, place)
-        return place
-
-    def topology(self, topology: Topology) -> str:
-        """Return the topology's digest, adding it when it is new."""
-        document = dump_topology(topology)
-        key = hashlib.sha256(msgspec.json.encode(document)).hexdigest()[:16]
-        self.topologies.setdefault(key, document)
-        return key
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Keep Python's cyclic garbage collector from running.
-
-    Reading a graph makes hundreds of thousands of small objects and no cycles; collections on the
-    way find nothing and take longer than the reading.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def dump(struct: msgspec.Struct) -> Document:
-    """Turn a struct with an ``extra`` field into a document, unknown fields put back in place."""
-    document: Document = msgspec.to_builtins(struct)
-    extra = document.pop("extra", None)
-    if extra:
-        document = {**extra, **document}
-    return document
-
-
-def load(type_: type[T], document: Any, where: str) -> T:
-    """Turn a document into a struct; fields the struct does not have go into its ``extra``.
-
-    Raises
-    ------
-    FormatError
-        A known field has a value of the wrong kind.
-    """
-    if not isinstance(document, dict):
-        raise FormatError(f"{where} is a {type(document).__name__}, expected a map")
-    fields = type_.__struct_encode_fields__
-    known = {name: document[name] for name in fields if name in document and name != "extra"}
-    unknown = {name: value for name, value in document.items() if name not in known}
-    if unknown and "extra" in fields:
-        known["extra"] = unknown
-    try:
-        return msgspec.convert(known, type_)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise FormatError(f"{where}: {error}") from error
-
-
-def dump_topology(topology: Topology) -> Document:
-    """Turn one level's types and edges into columns."""
-    document: Document = {
-        "count": len(topology.types),
-        "types": pack(topology.types),
-        "edges": len(topology.source),
-        "source": topology.source,
-        "target": topology.target,
-    }
-    for name in ("from_port", "to_port", "edge_type"):
-        values = getattr(topology, name)
-        if any(values):
-            document[name] = pack(values)
-    return document
-
-
-def load_topology(document: Any, where: str) -> Topology:
-    """Turn columns back into a topology.
-
-    Raises
-    ------
-    FormatError
-        Columns of other lengths or kinds than claimed.
-    InvalidGraphError
-        An edge to a node that is not there.
-    """
-    if not isinstance(document, dict):
-        raise FormatError(f"{where} is a {type(document).__name__}, expected a topology")
-    count, edges = document.get("count"), document.get("edges")
-    if type(count) is not int or type(edges) is not int or count < 0 or edges < 0:
-        raise FormatError(f"{where} has no number of nodes and edges")
-    types = unpack(document.get("types"), count, f"{where}.types")
-    if not all(isinstance(name, str) for name in types):
-        raise FormatError(f"{where}.types has a value that is no text")
-    columns: dict[str, list[int]] = {}
-    for name in ("source", "target", "from_port", "to_port", "edge_type"):
-        if name in document:
-            columns[name] = _integers(unpack(document[name], edges, f"{where}.{name}"), where, name)
-        else:
-            columns[name] = []
-    for name in ("source", "target"):
-        values = columns[name]
-        if len(values) != edges:
-            raise FormatError(f"{where} has no column {name!r}")
-        if values and not (min(values) >= 0 and max(values) < count):
-            bad = next(value for value in values if not 0 <= value < count)
-            raise InvalidGraphError(
-                f"{where} has an edge with {name} {bad}, but its nodes are 0 to {count - 1}"
-            )
-    return Topology(types=types, **columns)
-
-
-def _integers(values: list[Any], where: str, name: str) -> list[int]:
-    if not {type(value) for value in values} <= {int}:
-        raise FormatError(f"{where}.{name} has a value that is no integer")
-    return values
 
 
 def encode_graph(graph: Graph, tables: Tables) -> Document:
@@ -234,8 +79,10 @@ def _encode_rows(payloads: list[Any], tables: Tables) -> Document:
         if default is None and not any(value is not None for value in values):
             continue
         sample = values[0]
-        if sample.__class__ is list or sample.__class__ is dict or isinstance(
-            sample, msgspec.Struct
+        if (
+            sample.__class__ is list
+            or sample.__class__ is dict
+            or isinstance(sample, msgspec.Struct)
         ):
             columns[name] = [msgspec.to_builtins(value) for value in values]
         else:
@@ -378,18 +225,18 @@ def _decode_rows(
     known = {name: column for name, column in stored.items() if name in fields}
     unknown = {name: column for name, column in stored.items() if name not in fields}
     extras = {
-        row: record
-        for row, record in enumerate(unpack_records(unknown, count, where))
-        if record
+        row: record for row, record in enumerate(unpack_records(unknown, count, where)) if record
     }
     unpacked = {
         name: unpack(column, count, f"{where}.{name}")
         for name, column in known.items()
         if name != _KERNEL
     }
-    records: list[dict[str, Any]] = [dict(zip(unpacked, row, strict=True)) for row in zip(
-        *unpacked.values(), strict=True
-    )] if unpacked else [{} for _ in range(count)]
+    records: list[dict[str, Any]] = (
+        [dict(zip(unpacked, row, strict=True)) for row in zip(*unpacked.values(), strict=True)]
+        if unpacked
+        else [{} for _ in range(count)]
+    )
     try:
         values: list[Any] = msgspec.convert(records, list[payload])  # type: ignore[valid-type]
     except (msgspec.ValidationError, RecursionError) as error:
