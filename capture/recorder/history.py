@@ -180,6 +180,7 @@ class JournalHistory:
         elif kind == "end":
             self.process.ended = "exit"
             self.process.costs_ns = line.costs_ns
+            self.process.versions = line.versions | self.process.versions
         else:
             self._warn(f"a record of kind {kind!r}, unknown to this version, was passed over")
 

@@ -66,4 +66,10 @@ def why_nothing(recording: Recording) -> str:
             "nothing was recorded: no process imported torch, and only graphs captured through "
             f"torch are observed; {ADVICE}"
         )
+    for process in recording.processes:
+        if "torch" in process.versions and "torch_cuda" not in process.versions:
+            return (
+                f"nothing was recorded: torch {process.versions['torch']} is built without CUDA; "
+                f"`cglens doctor` says what recording needs"
+            )
     return f"nothing was recorded: the workload captured no CUDA graph; {ADVICE}"

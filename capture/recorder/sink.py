@@ -103,7 +103,7 @@ class Sink:
     def close(self, clock_ns: int, costs_ns: dict[str, int]) -> None:
         """Write the end, unless nothing was ever written."""
         if self._opened:
-            self._put("end", clock_ns=clock_ns, costs_ns=costs_ns)
+            self._put("end", clock_ns=clock_ns, costs_ns=costs_ns, versions=_torch_versions())
         self.journal.close()
 
     def restart(self) -> None:
@@ -111,6 +111,16 @@ class Sink:
         self.journal.reopen()
         # Made by __init__ alone: nothing of the parent's tables is in the child's journal.
         self.__init__(self.journal)  # type: ignore[misc]
+
+
+def _torch_versions() -> dict[str, str]:
+    """Return what torch says of itself, where it was imported; costs nothing."""
+    torch = sys.modules.get("torch")
+    found = {
+        "torch": getattr(torch, "__version__", None),
+        "torch_cuda": getattr(getattr(torch, "version", None), "cuda", None),
+    }
+    return {name: str(value) for name, value in found.items() if value}
 
 
 def _cwd() -> str:

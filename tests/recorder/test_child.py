@@ -238,6 +238,27 @@ def test_a_script_without_a_graph_says_what_to_do(place: Workplace) -> None:
     assert list(place.folder.glob("out.cgl*")) == []
 
 
+def test_real_torch_is_hooked_as_soon_as_it_is_imported(place: Workplace) -> None:
+    torch = pytest.importorskip("torch")
+    place.environment["PYTHONPATH"] = str(place.folder)
+    place.write(
+        "script.py",
+        """
+        import sys
+        assert not any(name.startswith("_cudagraph_lens") for name in sys.modules)
+        import torch
+        assert torch.cuda.CUDAGraph.replay.__wrapped__
+        assert torch.cuda.graphs.__spec__.loader is torch.cuda.graphs.__loader__
+        print(type(torch.cuda.graphs.__loader__).__name__)
+        """,
+    )
+    done = place.record("script.py")
+    assert done.out == "SourceFileLoader\n", done.err
+    assert done.code == 4
+    if torch.version.cuda is None:
+        assert "is built without CUDA" in done.err
+
+
 def test_an_environment_without_msgspec_runs_and_says_so(place: Workplace) -> None:
     place.write("msgspec.py", "raise ImportError('not here', name='msgspec')")
     place.write("torch/__init__.py", "")
