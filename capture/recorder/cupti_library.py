@@ -1,0 +1,260 @@
+"""CUPTI as C functions, taken from the library that is in the process already.
+
+torch ships and loads its own ``libcupti``; a second copy of another version would not see the
+same subscriptions. So the library is called directly through ctypes: no Python package of another
+version has to fit it, and records are read from their buffers without an object each.
+
+Only what did not change between CUPTI 12.8 and 13.0 is used: the calls below, and the leading
+fields of the three activity records (``cupti_activity.h``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import MissingDependencyError, RecordingError
+
+MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
+RESOURCE_DOMAIN = 3
+NODE_CLONED = 20
+MULTIPLE_SUBSCRIBERS = 39
+MAX_LIMIT_REACHED = 12
+
+_OLDEST = 18
+"""CUPTI_API_VERSION of CUDA 12.0: records carry graph_node_id in these places from there on."""
+
+# (start, end), stream, correlation, graph node id: offsets in each record.
+_TIMES = struct.Struct("<QQ")
+_WORD = struct.Struct("<I")
+_LONG = struct.Struct("<Q")
+_PLACES = {
+    KERNEL: (16, 48, 92, 144),
+    CONCURRENT_KERNEL: (16, 48, 92, 144),
+    MEMCPY: (16, 40, 44, 64),
+    MEMSET: (16, 40, 44, 64),
+}
+_LENGTH = {KERNEL: 160, CONCURRENT_KERNEL: 160, MEMCPY: 76, MEMSET: 76}
+
+_REQUESTED = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_size_t),
+    ctypes.POINTER(ctypes.c_size_t),
+)
+_COMPLETED = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t
+)
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
+
+BUFFER_BYTES = 4 << 20
+MAX_BUFFERS = 64
+"""At most 256 MiB of records wait to be read; past it CUPTI drops records, and counts them."""
+
+
+class Record(NamedTuple):
+    """One node that ran: times are CUPTI's, in nanoseconds."""
+
+    kind: int
+    start_ns: int
+    end_ns: int
+    stream: int
+    correlation: int
+    node_id: int
+
+
+class CuptiError(RecordingError):
+    """CUPTI refused a call."""
+
+    def __init__(self, call: str, code: int, name: str) -> None:
+        self.code = code
+        super().__init__(f"{call} answered {name} ({code})")
+
+
+def find_library() -> Path | None:
+    """Return the ``libcupti`` that this process has loaded, or that torch would load."""
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        maps = ""
+    for line in maps.splitlines():
+        path = line.rpartition(" ")[2]
+        if "/libcupti.so" in path:
+            return Path(path)
+    import sys
+
+    for base in sys.path:
+        for pattern in ("nvidia/cu*/lib/libcupti.so.*", "nvidia/cuda_cupti/lib/libcupti.so.*"):
+            for path_ in sorted(Path(base or ".").glob(pattern)):
+                return path_
+    return None
+
+
+class Cupti:
+    """The calls of one ``libcupti``.
+
+    Raises
+    ------
+    MissingDependencyError
+        There is no such library, or it is older than CUDA 12.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        path = path or find_library()
+        if path is None:
+            raise MissingDependencyError(
+                "no libcupti was found in this process or beside torch; node timings need the "
+                "one that torch brings: install nvidia-cuda-cupti in the version of torch's CUDA"
+            )
+        try:
+            self._library = ctypes.CDLL(str(path))
+            get_version = self._library.cuptiGetVersion
+        except (OSError, AttributeError) as error:
+            raise MissingDependencyError(f"{path} cannot be used as CUPTI: {error}") from error
+        version = ctypes.c_uint32()
+        self._check("cuptiGetVersion", get_version(ctypes.byref(version)))
+        self.version = version.value
+        if self.version < _OLDEST:
+            raise MissingDependencyError(
+                f"{path} is CUPTI API version {self.version}; node timings need {_OLDEST} "
+                f"(CUDA 12.0) or newer"
+            )
+        self.path = path
+        self._subscriber = ctypes.c_void_p()
+        self._alive: list[Any] = []
+        self._buffers: dict[int, Any] = {}
+        self._full: list[tuple[Any, int]] = []
+        self.dropped = 0
+        self.buffers_refused = 0
+
+    def _check(self, call: str, code: int) -> None:
+        if code:
+            name = ctypes.c_char_p()
+            self._library.cuptiGetResultString(code, ctypes.byref(name))
+            raise CuptiError(call, code, (name.value or b"an unknown error").decode())
+
+    def _call(self, call: str, *arguments: Any) -> None:
+        self._check(call, getattr(self._library, call)(*arguments))
+
+    def subscribe(self, on_clone: Callable[[int, int], None]) -> None:
+        """Hear of every node that instantiate clones: ``on_clone(original, clone)`` handles.
+
+        Raises
+        ------
+        CuptiError
+            Somebody else holds CUPTI (code 39), or it refuses for another reason.
+        """
+        read = struct.Struct("<QQQQ").unpack
+
+        def callback(user: int, domain: int, number: int, data: int) -> None:
+            if number != NODE_CLONED or not data:
+                return
+            # CUpti_ResourceData: context, handle, descriptor -> CUpti_GraphData.
+            descriptor = _LONG.unpack(ctypes.string_at(data + 16, 8))[0]
+            _, _, node, original = read(ctypes.string_at(descriptor, 32))
+            on_clone(original, node)
+
+        function = _CALLBACK(callback)
+        self._alive.append(function)
+        self._call("cuptiSubscribe", ctypes.byref(self._subscriber), function, None)
+        self._call(
+            "cuptiEnableCallback",
+            ctypes.c_uint32(1),
+            self._subscriber,
+            RESOURCE_DOMAIN,
+            NODE_CLONED,
+        )
+
+    def unsubscribe(self) -> None:
+        """Let go of the subscription, so that others can have it."""
+        if self._subscriber:
+            self._call("cuptiUnsubscribe", self._subscriber)
+            self._subscriber = ctypes.c_void_p()
+
+    def node_id(self, node: int) -> int:
+        """Return the id that activity records carry for a node of an executable."""
+        value = ctypes.c_uint64()
+        self._call("cuptiGetGraphNodeId", ctypes.c_void_p(node), ctypes.byref(value))
+        return value.value
+
+    def register(self) -> None:
+        """Offer buffers for activity records."""
+
+        def requested(buffer: Any, size: Any, records: Any) -> None:
+            records[0] = 0
+            if len(self._full) + len(self._buffers) >= MAX_BUFFERS:
+                self.buffers_refused += 1
+                size[0] = 0
+                buffer[0] = None
+                return
+            memory = ctypes.create_string_buffer(BUFFER_BYTES + 8)
+            address = (ctypes.addressof(memory) + 7) & ~7
+            self._buffers[address] = memory
+            buffer[0] = address
+            size[0] = BUFFER_BYTES
+
+        def completed(context: int, stream: int, buffer: int, size: int, valid: int) -> None:
+            memory = self._buffers.pop(buffer, None)
+            lost = ctypes.c_size_t()
+            if not self._library.cuptiActivityGetNumDroppedRecords(
+                ctypes.c_void_p(context), ctypes.c_uint32(stream), ctypes.byref(lost)
+            ):
+                self.dropped += lost.value
+            if memory is not None and valid:
+                self._full.append((memory, valid))
+
+        functions = _REQUESTED(requested), _COMPLETED(completed)
+        self._alive.extend(functions)
+        self._call("cuptiActivityRegisterCallbacks", *functions)
+
+    def enable(self) -> None:
+        """Start writing records of kernels, copies and memsets."""
+        for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
+            self._call("cuptiActivityEnable", kind)
+
+    def disable(self) -> None:
+        """Stop writing records."""
+        for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
+            self._call("cuptiActivityDisable", kind)
+
+    def flush(self) -> None:
+        """Make CUPTI hand over its buffers; the work has to be finished before."""
+        self._call("cuptiActivityFlushAll", ctypes.c_uint32(1))
+
+    def records(self) -> list[Record]:
+        """Return and forget the records of nodes in the buffers that were handed over."""
+        found: list[Record] = []
+        full, self._full = self._full, []
+        step = self._library.cuptiActivityGetNextRecord
+        for memory, valid in full:
+            base = (ctypes.addressof(memory) + 7) & ~7
+            record = ctypes.c_void_p()
+            while True:
+                code = step(ctypes.c_void_p(base), ctypes.c_size_t(valid), ctypes.byref(record))
+                if code == MAX_LIMIT_REACHED or not record.value:
+                    break
+                self._check("cuptiActivityGetNextRecord", code)
+                kind = _WORD.unpack(ctypes.string_at(record.value, 4))[0]
+                places = _PLACES.get(kind)
+                if places is None:
+                    continue
+                data = ctypes.string_at(record.value, _LENGTH[kind])
+                times, stream, correlation, node = places
+                node_id = _LONG.unpack_from(data, node)[0]
+                if not node_id:  # launched outside a graph
+                    continue
+                start_ns, end_ns = _TIMES.unpack_from(data, times)
+                found.append(
+                    Record(
+                        kind,
+                        start_ns,
+                        end_ns,
+                        _WORD.unpack_from(data, stream)[0],
+                        _WORD.unpack_from(data, correlation)[0],
+                        node_id,
+                    )
+                )
+        return found
