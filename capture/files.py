@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -83,7 +82,7 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False) -> Iterator[
     """
     target = check_output(path, force)
     try:
-        temporary = target.parent / f".cglens-{secrets.token_hex(8)}.tmp"
+        temporary = target.parent / f".cglens-{os.urandom(8).hex()}.tmp"
         # Not tempfile, whose files only their owner may read.
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:

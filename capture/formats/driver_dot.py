@@ -45,7 +45,7 @@ def read(path: Path) -> Recording:
     if size > MAX_FILE_BYTES:
         raise TooLargeError(f"{path} has {size} bytes; DOT files up to {MAX_FILE_BYTES} are read")
     from ..codec import collection_paused
-    from .driver_graphs import read_text
+    from .driver.graphs import read_text
 
     text = path.read_bytes().decode("utf-8", "replace")
     try:

@@ -13,7 +13,7 @@ import pytest
 
 import capture.formats as formats
 from capture.errors import FormatError, InvalidGraphError, TooLargeError
-from capture.formats.dot_syntax import MAX_DEPTH
+from capture.formats.driver.syntax import MAX_DEPTH
 from capture.model import EvidenceKind, Graph, Recording
 from capture.nodes.batch_mem_op import BatchMemOpPayload
 from capture.nodes.conditional import ConditionalPayload

@@ -23,7 +23,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..model import Extra
+from ...model import Extra
 
 _TOKEN = re.compile(r"[{}|]|(?:[^\\{}|]++|\\.?)++", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..model import Kernel
-from ..nodes.base import Dim3
-from ..nodes.batch_mem_op import BatchMemOpPayload
-from ..nodes.conditional import ConditionalPayload
-from ..nodes.host import HostPayload
-from ..nodes.kernel import KernelPayload
-from ..nodes.mem_alloc import MemAllocPayload
-from ..nodes.mem_free import MemFreePayload
-from ..nodes.memcpy import MemcpyEnd, MemcpyPayload
-from ..nodes.memcpy import kind as copy_kind
-from ..nodes.memset import MemsetPayload
-from ..nodes.wait_event import EventPayload
-from .driver_labels import Fields, Label
+from ...model import Kernel
+from ...nodes.base import Dim3
+from ...nodes.batch_mem_op import BatchMemOpPayload
+from ...nodes.conditional import ConditionalPayload
+from ...nodes.host import HostPayload
+from ...nodes.kernel import KernelPayload
+from ...nodes.mem_alloc import MemAllocPayload
+from ...nodes.mem_free import MemFreePayload
+from ...nodes.memcpy import MemcpyEnd, MemcpyPayload
+from ...nodes.memcpy import kind as copy_kind
+from ...nodes.memset import MemsetPayload
+from ...nodes.wait_event import EventPayload
+from .labels import Fields, Label
 
 _LAUNCH = re.compile(r"(\{[\d,]+\}|\d+),(\{[\d,]+\}|\d+),(\d+)\Z")
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,18})\Z")

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..errors import FormatError, TooLargeError
+from ...errors import FormatError, TooLargeError
 
 MAX_DEPTH = 1000
 """Subgraphs inside subgraphs."""

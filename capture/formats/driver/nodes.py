@@ -7,10 +7,10 @@ from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..model import Extra, Kernel
-from ..nodes import node_types
-from .driver_labels import Label, split_label
-from .driver_payloads import DECODERS, PASSED_OVER, conditional, kernel, number
+from ...model import Extra, Kernel
+from ...nodes import node_types
+from .labels import Label, split_label
+from .payloads import DECODERS, PASSED_OVER, conditional, kernel, number
 
 _KERNEL_LABEL = re.compile(
     r"\{KERNEL\n\| \{ID \| \d++(?: \(topoId: \d++\))?+ \| ((?:[^\\{}|\s]++|\\[<>{}])++)\}\n"

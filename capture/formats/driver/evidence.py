@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model import Evidence, EvidenceKind
-from .driver_nodes import Decoder
+from ...model import Evidence, EvidenceKind
+from .nodes import Decoder
 
 
 class Seen:

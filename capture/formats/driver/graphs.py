@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import FormatError, InvalidGraphError
-from ..model import (
+from ...errors import FormatError, InvalidGraphError
+from ...model import (
     Body,
     Extra,
     Graph,
@@ -17,11 +17,11 @@ from ..model import (
     Recording,
     Topology,
 )
-from .dot_syntax import End, statements
-from .driver_evidence import Seen, evidence
-from .driver_labels import Label
-from .driver_payloads import number
-from .summary import summarise
+from ..summary import summarise
+from .evidence import Seen, evidence
+from .labels import Label
+from .payloads import number
+from .syntax import End, statements
 
 _NODE = re.compile(r"(.+)_node_(\d{1,18})\Z", re.DOTALL)
 _GRAPH = re.compile(r"graph_\w+\Z")
