@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import networkx
 import pytest
 from hypothesis import given
@@ -35,7 +37,7 @@ def test_longest_path_is_that_of_brute_force(dag: Dag) -> None:
     assert found.length == longest(count, edges, durations)
     assert sum(durations[node] for node in path) == found.length
     assert found.start == earliest_starts(count, edges, durations)
-    assert all(pair in edges for pair in zip(path, path[1:], strict=False))
+    assert all(pair in edges for pair in itertools.pairwise(path))
     if path:
         assert path[0] not in {target for _, target in edges}
         assert path[-1] not in {source for source, _ in edges}
