@@ -166,7 +166,7 @@ def write_stream(
 
 
 def select(recording: Recording, entry: Format, graph: str | None) -> list[str]:
-    """Return the keys to write in a format.
+    """Return the keys to write in a format: all, or the only one that it can hold.
 
     Raises
     ------
@@ -177,6 +177,8 @@ def select(recording: Recording, entry: Format, graph: str | None) -> list[str]:
         recording.info(graph)
         return [graph]
     keys = [*recording.graphs, *recording.failed]
+    if not entry.many and recording.graphs:
+        keys = list(recording.graphs)
     if not entry.many and len(keys) > 1:
         shown = ", ".join(keys[:3]) + (", …" if len(keys) > 3 else "")
         raise LookupFailed(
@@ -205,7 +207,12 @@ def _write(entry: Format, recording: Recording, stream: BinaryIO, keys: Sequence
 def _format_for(path: Path) -> Format:
     name = path.name.lower()
     for known in (_own_formats, formats):
-        for entry in known().values():
-            if entry.write and any(name.endswith(extension) for extension in entry.extensions):
-                return entry
+        fitting = [
+            (len(extension), entry.name)
+            for entry in known().values()
+            for extension in entry.extensions
+            if entry.write and name.endswith(extension)
+        ]
+        if fitting:
+            return known()[max(fitting)[1]]
     return format_named("cgl")

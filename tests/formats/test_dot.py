@@ -165,6 +165,13 @@ def test_several_graphs_need_a_choice() -> None:
     assert text_of(recording, "synthetic-1").count("fillcolor=") == 2
 
 
+def test_a_failed_capture_beside_the_only_graph_needs_no_choice() -> None:
+    recording = recording_of(chain(2))
+    failure = Failure(error="X", message="", nodes_read=False, reason="gone")
+    recording.failed["f"] = GraphInfo(key="f", name="f", failure=failure)
+    assert text_of(recording).count("fillcolor=") == 2
+
+
 def test_a_failed_capture_without_nodes_cannot_be_drawn() -> None:
     failure = Failure(error="X", message="", nodes_read=False, reason="gone")
     info = GraphInfo(key="f", name="f", failure=failure)

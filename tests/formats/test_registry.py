@@ -121,6 +121,40 @@ def test_every_format_says_what_it_is() -> None:
         assert entry.read is not None or entry.write is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.cgl", "cgl"),
+        ("a.json", "json"),
+        ("a.NODELINK.JSON", "node-link"),
+        ("a.gv", "dot"),
+        ("a.dot", "dot"),
+        ("a", "cgl"),
+        ("a.txt", "cgl"),
+    ],
+)
+def test_the_longest_extension_decides(name: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    formats.write(recording_of(chain(2)), path)
+    with path.open("rb") as stream:
+        head = stream.read()
+    sure = {entry.sniff(head, path): entry.name for entry in formats.formats().values()}
+    assert sure[max(sure)] == expected
+
+
+def test_a_folder_is_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = recording_of(chain(1))
+    asked = []
+
+    def assemble(folder: Path) -> object:
+        asked.append(folder)
+        return expected
+
+    monkeypatch.setattr("capture.recorder.assemble.assemble", assemble)
+    assert formats.read(str(tmp_path)) is expected
+    assert asked == [tmp_path]
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(LookupFailed, match="cgl, dot, driver-dot, json, node-link"):
         formats.format_named("nope")
