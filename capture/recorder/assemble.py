@@ -27,6 +27,7 @@ from .history import JournalHistory, read_history
 
 UNSEEN = "recovered: nobody saw how the workload ended"
 ABSENT = {
+    EvidenceKind.CAPTURE: "it was read from a handle: how it came about was not seen",
     EvidenceKind.TIMINGS: "node timings were not recorded: this version does not take them yet",
     EvidenceKind.ORIGINS: "source lines of nodes were not recorded: this version does not take "
     "them yet",

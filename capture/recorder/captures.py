@@ -38,15 +38,16 @@ class CaptureObserver(ReplayObserver):
                 capture.key += f"+{spot.label.replace(', ', '+')}"
             tracked.capture = capture
             self._latest[capture.stream_handle] = capture
-            self._costs["begin_ns"] += clock() - capture.begin_ns
+            capture.begin_cost_ns = clock() - capture.begin_ns
+            self._costs["begin_ns"] += capture.begin_cost_ns
 
     def reading(self, graph: object) -> OpenCapture | None:
         """Read a capture that is about to end; return it."""
         tracked = self._tracked.get(id(graph))
         capture = tracked.capture if tracked is not None else None
         if capture is not None:
-            with self._lock:
-                self._read(capture)
+            # Without the lock: other threads go on replaying while we read.
+            self._read(capture)
         return capture
 
     def _read(self, capture: OpenCapture) -> None:
@@ -60,7 +61,8 @@ class CaptureObserver(ReplayObserver):
         except Exception as error:
             capture.unread = f"{type(error).__name__}: {error}"
         capture.read_ns = clock() - start
-        self._costs["read_ns"] += capture.read_ns
+        with self._lock:
+            self._costs["read_ns"] += capture.read_ns
 
     def captured(
         self, graph: object, capture: OpenCapture, end_ns: int, instantiated: bool
@@ -100,7 +102,7 @@ class CaptureObserver(ReplayObserver):
             tracked.executable = None
             self._write_graph(info, capture, failed=unread)
             start = capture.begin_ns
-            self._event("capture", tracked.serial, start, capture.end_ns - start, capture.thread)
+            self._event("capture", tracked.serial, start, capture.duration_ns, capture.thread)
             if instantiated:
                 ended = capture.end_ns + capture.read_ns
                 self._instantiated(
@@ -129,7 +131,7 @@ class CaptureObserver(ReplayObserver):
                 "capture_failed",
                 self._serial,
                 capture.begin_ns,
-                max(0, capture.end_ns - capture.begin_ns),
+                capture.duration_ns,
                 capture.thread,
                 error,
             )

@@ -56,6 +56,7 @@ class OpenCapture:
         self.how = "observed"
         self.ordinal = 0
         self.end_ns = begin_ns
+        self.begin_cost_ns = 0
         self.read_ns = 0
         self.extraction: Extraction | None = None
         self.unread = ""
@@ -66,6 +67,11 @@ class OpenCapture:
     def name(self) -> str:
         """Name of the graph for people."""
         return short_name(self.spot.place, self.spot.label)
+
+    @property
+    def duration_ns(self) -> int:
+        """From the begin until the end was asked for, without our own work in between."""
+        return max(0, self.end_ns - self.begin_ns - self.begin_cost_ns)
 
     def info(self) -> GraphInfo:
         """Return what is known about the graph; counts are added when the recording is made."""
@@ -83,7 +89,7 @@ class OpenCapture:
             capture_mode=self.mode,
             pool=self.pool,
             started_ns=self.begin_ns,
-            capture_duration_ns=max(0, self.end_ns - self.begin_ns),
+            capture_duration_ns=self.duration_ns,
             read_duration_ns=self.read_ns,
         )
         if len(spot.stack) > 1:

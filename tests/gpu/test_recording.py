@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -436,9 +436,3 @@ def check(recording: Recording) -> None:
     for process in recording.processes:
         assert process.warnings == []
     json.dumps([event.kind for event in recording.timeline])
-
-
-@pytest.fixture(autouse=True)
-def _settled() -> Iterator[None]:
-    yield
-    torch.cuda.synchronize()
