@@ -6,7 +6,7 @@ export class Canvas2DRenderer {
   name = "canvas2d";
 
   constructor(canvas) {
-    this.context = canvas.getContext("2d", { alpha: false });
+    this.context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
     this.styles = new Map();
   }
 
@@ -90,9 +90,13 @@ export class Canvas2DRenderer {
 
   #boxes({ boxes: { count, words, float, uint }, radius, border, bar }) {
     const { context } = this;
+    let last = -1;
     for (let k = 0, at = 0; k < count; k++, at += words) {
-      const [x, y, w, h] = float.subarray(at, at + 4);
-      context.fillStyle = this.#style(uint[at + 4]);
+      const x = float[at];
+      const y = float[at + 1];
+      const w = float[at + 2];
+      const h = float[at + 3];
+      if (uint[at + 4] !== last || radius) context.fillStyle = this.#style((last = uint[at + 4]));
       if (!radius) {
         context.fillRect(x, y, w, h);
         continue;

@@ -1,8 +1,8 @@
 // The draw list: what is on the screen in one frame, in CSS pixels. Both back ends draw it.
 
+import { addEdges } from "./edges.mjs";
 import { buildStrips, shiftsFor } from "./lod.mjs";
-import { BACK, STRAIGHT, WRAP, corners } from "./routes.mjs";
-import { mix, pack, tints } from "./theme.mjs";
+import { pack, tints } from "./theme.mjs";
 
 // Records are eight words, so that one is two texels of four words for the GPU.
 // Box: x, y, width, height as floats; fill, border as RGBA; two unused.
@@ -45,7 +45,6 @@ export class DrawList {
   bar = 0;
   mode = "boxes";
   visible = []; // nodes drawn as boxes, for labels
-  #points = new Float64Array(32);
   #strips = null;
 
   box(x, y, width, height, fill, border) {
@@ -99,7 +98,7 @@ export class DrawList {
     this.radius = rounded ? Math.min(5, boxHeight * 0.2) : 0;
     this.border = rounded ? 1 : 0;
     this.bar = boxHeight >= 11 ? Math.max(2, Math.min(4, boxHeight * 0.16)) : 0;
-    if (lines) this.#addLines(scene, camera, theme, state);
+    if (lines) addEdges(this, scene, camera, theme, state);
     if (this.mode === "strips") this.#addStrips(scene, camera, theme, state);
     else this.#addBoxes(scene, camera, theme, state);
   }
@@ -188,112 +187,6 @@ export class DrawList {
     if (state.selected >= 0) {
       pin(state.selected, pack(theme.background), size + 2);
       pin(state.selected, accent, size);
-    }
-  }
-
-  #addLines(scene, camera, theme, state) {
-    const { scale } = camera;
-    const { source, target, route, x, y, cell } = scene;
-    const view = camera.window();
-    const gapPixels = (cell.height - cell.boxHeight) * scale;
-    const showStraight = gapPixels >= 1.6;
-    const shortest = showStraight ? 0 : (this.mode === "strips" ? 16 : 9) / scale;
-    const width = Math.min(1.5, Math.max(0.7, 1.3 * scale));
-    const fade = this.mode === "strips" ? 0.35 : showStraight ? 0.85 : 0.5;
-    const normal = pack(mix(theme.background, theme.edge, fade));
-    const quiet = pack(mix(theme.background, theme.edge, fade * 0.55));
-    const dim = pack(mix(theme.background, theme.edge, 0.25));
-    const dimQuiet = pack(mix(theme.background, theme.edge, 0.15));
-    const { selected, dimmed } = state;
-    const loud = [];
-    for (let e = 0; e < scene.edges; e++) {
-      const u = source[e];
-      const v = target[e];
-      if (selected >= 0 && (u === selected || v === selected)) {
-        loud.push(e);
-        continue;
-      }
-      const kind = route[e];
-      if (kind === STRAIGHT) {
-        if (!showStraight || x[u] < view.left - cell.width || x[u] > view.right + cell.width) continue;
-        if (y[v] < view.top || y[u] > view.bottom) continue;
-      } else if (kind < WRAP) {
-        if (Math.max(x[u], x[v]) < view.left - cell.width) continue;
-        if (Math.min(x[u], x[v]) > view.right + cell.width) continue;
-        if (y[v] < view.top || y[u] > view.bottom) continue;
-        if (Math.abs(x[u] - x[v]) + Math.abs(y[v] - y[u]) < shortest) continue;
-      }
-      const wraps = kind === WRAP || kind === WRAP + 1;
-      const colour = dimmed ? (wraps ? dimQuiet : dim) : wraps ? quiet : normal;
-      this.#addEdge(scene, camera, e, colour, width);
-    }
-    const accent = pack(theme.accent);
-    for (const e of loud) this.#addEdge(scene, camera, e, accent, Math.max(1.6, 2 * Math.min(1, scale)));
-  }
-
-  #addEdge(scene, camera, e, colour, width) {
-    const points = this.#points;
-    const { scale } = camera;
-    const count = corners(scene, e, points);
-    const ox = camera.width / 2 - camera.x * scale;
-    const oy = camera.height / 2 - camera.y * scale;
-    for (let k = 0; k < count; k++) {
-      points[2 * k] = points[2 * k] * scale + ox;
-      points[2 * k + 1] = points[2 * k + 1] * scale + oy;
-    }
-    const arrow = scale >= 0.4 ? Math.min(7, 5.5 * scale + width) : 0;
-    const last = 2 * (count - 1);
-    if (arrow) {
-      const [tipX, tipY] = [points[last], points[last + 1]];
-      this.line(tipX, tipY - arrow, tipX, tipY, colour, arrow * 0.95, 0.1);
-      points[last + 1] = tipY - arrow * 0.8;
-    }
-    const dashed = scene.route[e] === BACK;
-    const radius = scale >= 0.3 ? 5 * scale : 0;
-    let px = points[0];
-    let py = points[1];
-    for (let k = 1; k < count; k++) {
-      const cx = points[2 * k];
-      const cy = points[2 * k + 1];
-      if (radius && k < count - 1) {
-        const nx = points[2 * k + 2];
-        const ny = points[2 * k + 3];
-        const inLength = Math.abs(cx - px) + Math.abs(cy - py);
-        const outLength = Math.abs(nx - cx) + Math.abs(ny - cy);
-        const r = Math.min(radius, inLength, outLength / 2);
-        if (r >= 1) {
-          const ax = cx - Math.sign(cx - px) * r;
-          const ay = cy - Math.sign(cy - py) * r;
-          const bx = cx + Math.sign(nx - cx) * r;
-          const by = cy + Math.sign(ny - cy) * r;
-          this.#stroke(px, py, ax, ay, colour, width, dashed);
-          const mx = (ax + 2 * cx + bx) / 4;
-          const my = (ay + 2 * cy + by) / 4;
-          this.line(ax, ay, mx, my, colour, width);
-          this.line(mx, my, bx, by, colour, width);
-          px = bx;
-          py = by;
-          continue;
-        }
-      }
-      this.#stroke(px, py, cx, cy, colour, width, dashed);
-      px = cx;
-      py = cy;
-    }
-  }
-
-  #stroke(x0, y0, x1, y1, colour, width, dashed) {
-    if (!dashed) {
-      this.line(x0, y0, x1, y1, colour, width);
-      return;
-    }
-    const length = Math.hypot(x1 - x0, y1 - y0);
-    const dashes = Math.min(200, Math.max(1, Math.round(length / 8)));
-    for (let k = 0; k < dashes; k++) {
-      const [a, b] = [k / dashes, (k + 0.55) / dashes];
-      this.line(
-        x0 + (x1 - x0) * a, y0 + (y1 - y0) * a, x0 + (x1 - x0) * b, y0 + (y1 - y0) * b, colour, width,
-      );
     }
   }
 }

@@ -3,9 +3,9 @@
 export const STRAIGHT = 0;
 const TURN_FIRST = 1;
 const TURN_LAST = 2;
-const GUTTER = 3;
+export const GUTTER = 3;
 export const WRAP = 4;
-const WRAP_GUTTER = 5;
+export const WRAP_GUTTER = 5;
 export const BACK = 6;
 
 export const WRAP_MARGIN = 16;

@@ -48,6 +48,13 @@ export function readTheme(host) {
  * Small boxes are solid; larger ones turn to a tint on which text is readable.
  */
 export function tints(theme, legend, boxHeight) {
+  if (kept.theme === theme && kept.legend === legend && kept.boxHeight === boxHeight) return kept.tints;
+  return (kept = { theme, legend, boxHeight, tints: makeTints(theme, legend, boxHeight) }).tints;
+}
+
+let kept = {}; // those of the last frame: a legend may have thousands of kernels
+
+function makeTints(theme, legend, boxHeight) {
   const large = Math.min(1, Math.max(0, (boxHeight - 6) / 7));
   const weak = theme.dark ? 0.3 : 0.17;
   const strength = 0.88 + (weak - 0.88) * large;

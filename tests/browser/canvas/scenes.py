@@ -162,6 +162,14 @@ def streams(count: int, rounds: int) -> SyntheticGraph:
     return graph
 
 
+def alone(n: int) -> SyntheticGraph:
+    """Nodes without an edge."""
+    graph = SyntheticGraph()
+    for k in range(n):
+        graph.node("kernel", f"kernel_{k % 40}")
+    return graph
+
+
 def every_shape() -> SyntheticGraph:
     """Small: bodies to enter, a side stream, markup in a name, a part of its own."""
     graph = SyntheticGraph()
@@ -190,7 +198,8 @@ def cyclic() -> SyntheticGraph:
 
 def categories(values: list[str], colours: dict[str, str] | tuple[str, ...]) -> Colouring:
     """Colour by the values, the most frequent first."""
-    ranked = [value for value, _ in Counter(values).most_common()]
+    counts = Counter(values)
+    ranked = [value for value, _ in counts.most_common()]
     place = {value: k for k, value in enumerate(ranked)}
     legend = [
         LegendEntry(
@@ -198,7 +207,7 @@ def categories(values: list[str], colours: dict[str, str] | tuple[str, ...]) -> 
             colours.get(value, "#999999")
             if isinstance(colours, dict)
             else colours[k % len(colours)],
-            values.count(value),
+            counts[value],
         )
         for k, value in enumerate(ranked)
     ]
@@ -262,6 +271,8 @@ SCENES: dict[str, Callable[[], bytes]] = {
     "synthetic100k": lambda: payload(layers(100_000), by="kernel"),
     "streams4": lambda: payload(streams(4, 14), by="kernel"),
     "streams4known": streams_known,
+    "star100k": lambda: payload(fork_join(99_998, 1)),
+    "alone5k": lambda: payload(alone(5_000)),
     "shapes": lambda: payload(every_shape()),
     "cyclic": lambda: payload(cyclic()),
     "empty": lambda: payload(SyntheticGraph()),
