@@ -19,6 +19,11 @@ from .facts import (
 )
 from .format import show
 
+NO_RUN = (
+    "This file says nothing about the run it came from: no command, no device, no versions. "
+    "`cglens record` keeps them."
+)
+
 
 def graph_sections(info: GraphInfo, recording: Recording) -> list[Section]:
     """Return what is known about a graph without opening it."""
@@ -124,7 +129,10 @@ def recording_sections(recording: Recording) -> list[Section]:
         if process.warnings:
             sections.append(Section("Warnings", [Fact("", item) for item in process.warnings]))
         sections += extra_section(process.extra)
-    return sections + extra_section({**recording.metadata.extra, **recording.extra})
+    sections += extra_section({**recording.metadata.extra, **recording.extra})
+    if not sections:
+        sections.append(Section("Run", absent=NO_RUN))
+    return sections
 
 
 def _gpu_section(gpu: Any) -> Section:

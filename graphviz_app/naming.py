@@ -23,8 +23,14 @@ CATEGORY_COLOURS: dict[Category, str] = {
 }
 """One colour per meaning, told apart by colour-blind eyes; the same in plots, tables and graph."""
 
-TINT = 0.32
-"""How far the second type of a category moves toward white; the third moves toward black."""
+TINTS = (
+    ("#FFFFFF", 0.32),
+    ("#000000", 0.32),
+    ("#FFFFFF", 0.5),
+    ("#000000", 0.52),
+    ("#000000", 0.16),
+)
+"""Moves toward white or black that tell the second and later types of a category apart."""
 
 
 def mix(colour: str, other: str, share: float) -> str:
@@ -45,7 +51,7 @@ def type_colour(name: str) -> str:
     place = next((i for i, other in enumerate(kin) if other.name == name), 0)
     if place == 0:
         return base
-    return mix(base, "#FFFFFF" if place % 2 else "#000000", TINT * ((place + 1) // 2))
+    return mix(base, *TINTS[(place - 1) % len(TINTS)])
 
 
 def kernel_of(node: Node) -> Kernel | None:

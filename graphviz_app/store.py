@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capture.errors import LookupFailed
-from capture.model import Graph, GraphInfo, Recording
+from capture.model import Event, Graph, GraphInfo, Recording
 
 from .memo import Memo
 
@@ -141,6 +141,11 @@ class Store:
             return NODE_BYTES * sum(len(part) for _, part in graph.walk())
 
         return self._memo.get(("graph", opened.id, key), read, size).at(body)
+
+    def timeline(self, recording: str) -> Sequence[Event]:
+        """Return the events of a recording, reading them when needed."""
+        with self.reading:
+            return self.get(recording).recording.timeline
 
     def picture(self, recording: str, key: str, body: str = "") -> Picture:
         """Return names, layout, colours and scene of a graph or body."""

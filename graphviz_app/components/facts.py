@@ -13,6 +13,8 @@ from .attributes import attributes
 from .prose import prose
 
 Children = list[Component]
+WORDY = 44
+"""Values longer than this many characters are sentences: their section is set flush left."""
 
 
 def section_view(section: Section) -> Component:
@@ -24,7 +26,8 @@ def section_view(section: Section) -> Component:
         parts.append(html.Dl([part for fact in section.facts for part in fact_view(fact)]))
     if section.rows:
         parts.append(_table(section))
-    return html.Section(parts)
+    wordy = any(len(fact.text) > WORDY and not fact.mono for fact in section.facts)
+    return html.Section(parts, className="wordy" if wordy else None)
 
 
 def fact_view(fact: Fact) -> Children:

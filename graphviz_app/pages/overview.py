@@ -50,15 +50,16 @@ def layout(context: Context) -> Component:
     """Return the page of a recording."""
     opened = context.store.get(context.state.recording)
     recording = opened.recording
+    events = context.store.timeline(opened.id)
     return view(
         facts=header_facts(recording),
         warnings=recording_warnings(recording),
         failed=failures(context, recording),
         rows=graph_rows(context),
-        figure=timeline.figure(recording.timeline, {**recording.graphs, **recording.failed})
-        if recording.timeline
+        figure=timeline.figure(events, {**recording.graphs, **recording.failed})
+        if events
         else None,
-        legend=timeline.legend(recording.timeline),
+        legend=timeline.legend(events),
     )
 
 

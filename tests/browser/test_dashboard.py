@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import waitress
+from dash import Dash
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from graphviz_app.app import create_app
+from capture import read
+from graphviz_app.app import Settings, create_app
 from graphviz_app.server import bind
+from graphviz_app.state import Colouring, ViewState, from_url, to_url
 from graphviz_app.store import Store
 from tests.helpers import synthetic
 
@@ -36,26 +41,32 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    from capture import read
-
-    driver = DATA / "alltypes_verbose.dot"
-    store = Store(
-        [
-            ("synthetic run.cgl", synthetic.typical()),
-            ("markup.cgl", synthetic.recording({"<img src=x onerror=alert(1)>": synthetic.chain(4)})),
-            (driver.name, read(driver)),
-        ]
-    )
+@contextmanager
+def serving(app: Dash) -> Iterator[str]:
+    """Serve an app from a thread, as `cglens view` does from its process."""
     listener = bind("127.0.0.1", 0)
-    server = waitress.create_server(create_app(store).server, sockets=[listener], threads=8)
+    server = waitress.create_server(app.server, sockets=[listener], threads=8)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     server.task_dispatcher.shutdown()
     server.close()
     thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    driver = DATA / "alltypes_verbose.dot"
+    markup = synthetic.recording({"<img src=x onerror=alert(1)>": synthetic.chain(4)})
+    store = Store(
+        [
+            ("synthetic run.cgl", synthetic.typical()),
+            ("markup.cgl", markup),
+            (driver.name, read(driver)),
+        ]
+    )
+    with serving(create_app(store)) as where:
+        yield where
 
 
 @pytest.fixture
@@ -261,3 +272,64 @@ def test_help_opens_by_key(open_page: Open) -> None:
     page.wait_for_selector(".cell-link")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Keyboard")
+
+
+def test_the_browser_and_the_server_write_the_same_addresses(open_page: Open) -> None:
+    page = open_page("/")
+    page.wait_for_selector(".cell-link")
+    for state in (
+        ViewState("graph", "r", "train.py:step#0", "3/0", 12, Colouring.LANE, "gemm"),
+        ViewState(
+            "graph", "r", 'dir/ü.py:a b&c=d?"', "", None, Colouring.TYPE, 'type:"mem alloc" +%'
+        ),
+        ViewState("overview"),
+        ViewState("graph", "r", "(x)!*'~"),
+    ):
+        view = {**asdict(state), "colour": state.colour.value}
+        url = page.evaluate(
+            "v => { const u = cgShell.compose(v); return u.pathname + u.search; }", view
+        )
+        path, _, query = url.partition("?")
+        assert from_url(path, query) == state
+        path, _, query = to_url(state).partition("?")
+        assert page.evaluate("u => cgShell.parse(u[0], u[1])", [path, query]) == view
+
+
+def test_back_leaves_the_graph_in_one_step(open_page: Open) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="layers batch_size=1").click()
+    ready(page)
+    expect(title(page)).to_have_text("layers batch_size=1")
+    page.go_back()
+    expect(page.locator(".rail-link.here")).to_have_text("Overview")
+    expect(page.locator(".cell-link").first).to_be_visible()
+
+
+def test_a_failed_capture_shows_what_it_had_reached(open_page: Open) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="5 nodes reached").click()
+    ready(page)
+    expect(page.locator(".toolbar-note")).to_contain_text("This capture failed")
+    expect(title(page)).to_have_text("bad_step")
+
+
+def test_the_overview_filters_graphs(open_page: Open) -> None:
+    page = open_page("/")
+    page.wait_for_selector(".cell-link")
+    page.keyboard.press("/")
+    page.keyboard.type("bodies")
+    expect(page.locator("#graphs-table .ag-row")).to_have_count(1)
+    assert "search=bodies" in page.url
+
+
+def test_behind_a_prefix(browser: Browser) -> None:
+    store = Store([("run.cgl", synthetic.typical())])
+    with serving(create_app(store, Settings(prefix="/lens"))) as address:
+        page = browser.new_page()
+        page.goto(f"{address}/lens/")
+        page.get_by_role("link", name="layers batch_size=1").click()
+        ready(page)
+        assert urlsplit(page.url).path == "/lens/graph"
+        page.reload()
+        ready(page)
+        page.close()
