@@ -95,7 +95,9 @@ def _topology(
     )
 
 
-def extract(driver: Driver, graph: int, *, name: str = "") -> Extraction:
+def extract(
+    driver: Driver, graph: int, *, name: str = "", all_attributes: bool = False
+) -> Extraction:
     """Read a graph from its handle.
 
     Parameters
@@ -105,6 +107,8 @@ def extract(driver: Driver, graph: int, *, name: str = "") -> Extraction:
         Handle of a ``CUgraph``; its capture may still be going on.
     name : str, optional
         Name shown to people.
+    all_attributes : bool, optional
+        Read every launch attribute of every kernel node, see Notes.
 
     Returns
     -------
@@ -117,12 +121,20 @@ def extract(driver: Driver, graph: int, *, name: str = "") -> Extraction:
 
     Notes
     -----
+    Cluster, cooperative launch and priority are read of every kernel node. The other launch
+    attributes, which hardly any node has, are read of every node in graphs of at most 200
+    kernel nodes, bodies included. In larger graphs they are read of the first and the last node
+    of each distinct launch (equal function, dimensions, shared memory, cluster, cooperative
+    launch and priority) and, if either of the two differs from the defaults, of every node of
+    that launch; payloads of other nodes report none, and the evidence about attributes says how
+    many nodes were read.
+
     Linear in nodes and edges. Python's cyclic garbage collector is paused meanwhile: a collection
     in the middle of a capture could free device memory of the script being recorded. The
     thread's capture mode is relaxed meanwhile, so that no call of ours can invalidate a capture.
     """
     started = time.perf_counter_ns()
-    reader = Reader(driver, graph)
+    reader = Reader(driver, graph, all_attributes=all_attributes)
     collecting = gc.isenabled()
     gc.disable()
     mode = driver.exchange_capture_mode(RELAXED)
@@ -162,7 +174,7 @@ def _evidence(reader: Reader) -> dict[str, Evidence]:
     def cost_ns(*names: str) -> int:
         return sum(phases.get(name, 0) for name in names)
 
-    attributes, arguments = notes.get("attributes", ""), notes.get("arguments", "")
+    arguments, refused = notes.get("arguments", ""), notes.get("attributes refused", "")
     return {
         EvidenceKind.EDGE_PORTS: Evidence(
             present=True, how=notes.get("edges", ""), cost_ns=cost_ns("edges")
@@ -174,8 +186,28 @@ def _evidence(reader: Reader) -> dict[str, Evidence]:
             reason=arguments,
         ),
         EvidenceKind.ATTRIBUTES: Evidence(
-            present=True,
-            how=f"cuGraphKernelNodeGetAttribute: {attributes}" if attributes else "",
-            cost_ns=cost_ns("attributes"),
+            present=not refused,
+            how="" if refused else _attributes_how(reader),
+            cost_ns=cost_ns("attributes", "rare attributes"),
+            reason=refused,
         ),
     }
+
+
+def _attributes_how(reader: Reader) -> str:
+    """Say which launch attributes were read, and of how many nodes."""
+    always, others = (reader.notes.get(name) for name in ("attributes", "rare attributes"))
+    names = ", ".join(filter(None, (always, others)))
+    if not names:
+        return ""
+    how = f"cuGraphKernelNodeGetAttribute: {names}"
+    rare = reader.rare
+    if not others or rare.read == rare.kernels:
+        return how
+    how += (
+        f"; rare attributes were read on {rare.read:,} of {rare.kernels:,} kernel nodes: "
+        f"first and last of each distinct launch"
+    )
+    if rare.launches_in_full:
+        how += f", and every node of {rare.launches_in_full:,} launches where one differs"
+    return f"{how} (rare: {others})"

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DriverError, MissingDependencyError, NoGpuError, NotSupportedError
+from .edges import EdgeCalls
 from .entry_points import BASE_VERSION, NOT_SUPPORTED, EntryPoints
 from .graph_calls import GraphCalls
 from .kernels import KernelCalls
+from .launch_attributes import AttributeCalls
 from .node_calls import NodeCalls
 
 NO_DEVICE = 100
@@ -21,7 +23,7 @@ _NO_LIBRARY = "no CUDA driver is installed here: recording needs an NVIDIA GPU w
 _NO_DEVICE = "the CUDA driver has no device: check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
-class CudaDriver(KernelCalls, NodeCalls, GraphCalls):
+class CudaDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls):
     """The CUDA driver of this process; see :class:`~capture.driver.protocol.Driver`.
 
     Raises

@@ -1,9 +1,9 @@
-"""Entry points of the CUDA driver as C functions, and calls of one over many nodes.
+"""Entry points of the CUDA driver as C functions.
 
 Reading a node takes a handful of driver calls of a few tens of nanoseconds each, so what Python
 adds to a call decides what reading costs. Objects of a binding cost 0.3 to 1 us a call and as
-much again for each field; here one ``map`` runs a C function over all handles and lets each call
-write into its own part of one buffer, and :mod:`struct` unpacks that buffer in one go.
+much again for each field; here C functions run over all handles (:mod:`capture.driver.many`),
+each call writes into its own part of one buffer, and :mod:`struct` unpacks that in one go.
 
 The functions are asked for by name and version (``cuGetProcAddress``), so what they take does
 not depend on the release of cuda-bindings.
@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import DriverError, NotSupportedError
+from .many import Many
 
 INVALID_VALUE = 1
 NOT_SUPPORTED = 801
@@ -96,42 +96,49 @@ class EntryPoints:
 
     def __init__(self, find: Callable[[str, int], int]) -> None:
         self._find = find
-        self._functions: dict[tuple[str, bool], Callable[..., int]] = {}
+        self._functions: dict[str, Callable[..., int]] = {}
+        self._readers: dict[tuple[str, bool], Callable[..., int]] = {}
+        self.many = Many()
 
-    def get(self, name: str, *, keep_lock: bool = False) -> Callable[..., int]:
+    def get(self, name: str) -> Callable[..., int]:
         """Return a driver function that returns its ``CUresult``.
-
-        Parameters
-        ----------
-        name : str
-        keep_lock : bool
-            Whether calls keep the interpreter lock.
 
         Raises
         ------
         NotSupportedError
             The driver does not have it.
         """
-        function = self._functions.get((name, keep_lock))
+        function = self._functions.get(name)
         if function is None:
-            version = VERSIONS.get(name, BASE_VERSION)
-            address = self._find(name, version)
-            if not address:
-                raise NotSupportedError(
-                    name,
-                    NOT_SUPPORTED,
-                    "CUDA_ERROR_NOT_SUPPORTED",
-                    f"this driver does not have it: it came with CUDA {version // 1000}."
-                    f"{version % 1000 // 10}",
-                )
-            make = ctypes.PYFUNCTYPE if keep_lock else ctypes.CFUNCTYPE
-            prototype = make(ctypes.c_int, *SIGNATURES[name])
-            function = self._functions[name, keep_lock] = prototype(address)
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int, *SIGNATURES[name])
+            function = self._functions[name] = prototype(self._address(name))
         return function
 
+    def _address(self, name: str) -> int:
+        version = VERSIONS.get(name, BASE_VERSION)
+        address = self._find(name, version)
+        if not address:
+            raise NotSupportedError(
+                name,
+                NOT_SUPPORTED,
+                "CUDA_ERROR_NOT_SUPPORTED",
+                f"this driver does not have it: it came with CUDA {version // 1000}."
+                f"{version % 1000 // 10}",
+            )
+        return address
+
     def reader(self, name: str) -> Callable[..., int]:
-        """Return a function that reads one node, in the form for many calls."""
-        return self.get(name, keep_lock="cupti" not in sys.modules)
+        """Return a function that reads one node, in the form for many calls.
+
+        It has no declared argument types: pointers must be ``c_void_p``, for an integer would be
+        cut to 32 bits.
+        """
+        keep_lock = "cupti" not in sys.modules
+        function = self._readers.get((name, keep_lock))
+        if function is None:
+            make = ctypes.PYFUNCTYPE if keep_lock else ctypes.CFUNCTYPE
+            function = self._readers[name, keep_lock] = make(ctypes.c_int)(self._address(name))
+        return function
 
     def has(self, name: str) -> bool:
         """Say whether the driver has a function."""
@@ -165,7 +172,7 @@ class EntryPoints:
 
     def each(
         self, name: str, nodes: Sequence[int], size: int
-    ) -> tuple[ctypes.Array[ctypes.c_char], dict[int, DriverError]]:
+    ) -> tuple[bytes, dict[int, DriverError]]:
         """Call ``name(node, output)`` for every node.
 
         Parameters
@@ -175,29 +182,16 @@ class EntryPoints:
 
         Returns
         -------
-        buffer : ctypes array
-            ``len(nodes) * size`` bytes, zeros where the call was refused.
+        outputs : bytes
+            ``len(nodes) * size`` of them.
         refused : dict of int to DriverError
         """
-        buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
-        base = ctypes.addressof(buffer)
-        outputs = range(base, base + len(nodes) * size, size)
-        codes = list(map(self.reader(name), nodes, outputs))
-        return buffer, self.failures(name, codes)
+        outputs, results = self.many.each(self.reader(name), nodes, size)
+        return outputs, self.failures(name, results)
 
-    def each_attribute(
-        self, name: str, nodes: Sequence[int], attribute: int, size: int
-    ) -> tuple[ctypes.Array[ctypes.c_char], list[int]]:
-        """Call ``name(node, attribute, output)`` for every node; return outputs and results."""
-        buffer = ctypes.create_string_buffer(max(1, len(nodes) * size))
-        base = ctypes.addressof(buffer)
-        outputs = range(base, base + len(nodes) * size, size)
-        return buffer, list(map(self.reader(name), nodes, repeat(attribute), outputs))
-
-    def failures(self, name: str, codes: Iterable[int]) -> dict[int, DriverError]:
+    def failures(self, name: str, results: list[int]) -> dict[int, DriverError]:
         """Return the errors among results, by index."""
-        codes = codes if isinstance(codes, list) else list(codes)
-        if not any(codes):
+        if not any(results):
             return {}
-        known = {code: self.error(name, code) for code in set(codes) if code}
-        return {index: known[code] for index, code in enumerate(codes) if code}
+        known = {code: self.error(name, code) for code in set(results) if code}
+        return {index: known[code] for index, code in enumerate(results) if code}

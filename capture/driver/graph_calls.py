@@ -6,19 +6,12 @@ import ctypes
 import os
 import tempfile
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import DriverError
 from ..model import Gpu
 from .entry_points import EntryPoints
-from .records import CaptureInfo, EdgeColumns
+from .records import CaptureInfo
 
-EDGE_LIST_LIMIT = 8_000
-"""Nodes up to which ``cuGraphGetEdges`` is used: its cost grows with the square of the nodes,
-that of ``cuGraphNodeGetDependencies`` is linear but a call each."""
-
-_SLOTS = 4
 _MULTIPROCESSORS, _L2_BYTES, _MAX_THREADS, _MAJOR, _MINOR = 16, 38, 39, 75, 76
 
 
@@ -89,89 +82,14 @@ class GraphCalls:
 
     def nodes(self, graph: int) -> list[int]:
         """See :meth:`capture.driver.protocol.Driver.nodes`."""
+        self.entry.many.forget()
         count = ctypes.c_size_t()
         self.entry.check("cuGraphGetNodes", graph, None, ctypes.byref(count))
         if not count.value:
             return []
-        found = (ctypes.c_uint64 * count.value)()
-        self.entry.check("cuGraphGetNodes", graph, found, ctypes.byref(count))
-        return list(found)[: count.value]
-
-    def edges(self, graph: int | None, nodes: Sequence[int]) -> EdgeColumns:
-        """See :meth:`capture.driver.protocol.Driver.edges`."""
-        if graph is None or len(nodes) > EDGE_LIST_LIMIT:
-            return self.edges_by_dependencies(nodes)
-        return self.edges_by_list(graph, nodes)
-
-    def edges_by_list(self, graph: int, nodes: Sequence[int]) -> EdgeColumns:
-        """Read edges with one ``cuGraphGetEdges``."""
-        capacity = 2 * len(nodes) + 64
-        while True:
-            source, target, data = ((ctypes.c_uint64 * capacity)() for _ in range(3))
-            count = ctypes.c_size_t(capacity)
-            self.entry.check("cuGraphGetEdges", graph, source, target, data, ctypes.byref(count))
-            if count.value < capacity:
-                break
-            # A full buffer may have been too small: ask for the number and read again.
-            self.entry.check("cuGraphGetEdges", graph, None, None, None, ctypes.byref(count))
-            capacity = count.value + 1
-        number = count.value
-        position = {handle: index for index, handle in enumerate(nodes)}
-        rows = sorted(
-            (position[t], position[s], d)
-            for s, t, d in zip(source[:number], target[:number], data[:number], strict=True)
-            if s in position and t in position
-        )
-        return _columns(rows, number - len(rows), {}, "cuGraphGetEdges")
-
-    def edges_by_dependencies(self, nodes: Sequence[int]) -> EdgeColumns:
-        """Read edges with one ``cuGraphNodeGetDependencies`` for each node, linear in nodes."""
-        number = len(nodes)
-        found = array("Q", bytes(8 * _SLOTS * number))
-        data = array("Q", bytes(8 * _SLOTS * number))
-        counts = array("Q", [_SLOTS]) * number
-        addresses = [column.buffer_info()[0] for column in (found, data, counts)]
-        call = "cuGraphNodeGetDependencies"
-        steps = (8 * _SLOTS, 8 * _SLOTS, 8)
-        codes = list(
-            map(
-                self.entry.reader(call),
-                nodes,
-                *(
-                    range(base, base + step * number, step)
-                    for base, step in zip(addresses, steps, strict=True)
-                ),
-            )
-        )
-        refused = self.entry.failures(call, codes)
-        get = {handle: index for index, handle in enumerate(nodes)}.get
-        handles, words = found.tolist(), data.tolist()
-        rows: list[tuple[int, int, int]] = []
-        for index, count in enumerate(counts):
-            start = index * _SLOTS
-            if count == 1:
-                rows.append((index, get(handles[start], -1), words[start]))
-            elif count and index not in refused:
-                end = start + count
-                pairs = list(zip(handles[start:end], words[start:end], strict=True))
-                if count >= _SLOTS:
-                    # Full slots may have been too few.
-                    try:
-                        pairs = self._dependencies(nodes[index])
-                    except DriverError as error:
-                        refused[index] = error
-                        continue
-                rows += sorted((index, get(handle, -1), word) for handle, word in pairs)
-        known = [row for row in rows if row[1] >= 0]
-        return _columns(known, len(rows) - len(known), refused, call)
-
-    def _dependencies(self, node: int) -> list[tuple[int, int]]:
-        call = "cuGraphNodeGetDependencies"
-        count = ctypes.c_size_t()
-        self.entry.check(call, node, None, None, ctypes.byref(count))
-        found, data = ((ctypes.c_uint64 * max(1, count.value))() for _ in range(2))
-        self.entry.check(call, node, found, data, ctypes.byref(count))
-        return list(zip(found[: count.value], data[: count.value], strict=True))
+        found = array("Q", bytes(8 * count.value))
+        self.entry.check("cuGraphGetNodes", graph, found.buffer_info()[0], ctypes.byref(count))
+        return found[: count.value].tolist()
 
     def debug_dot(self, graph: int, flags: int) -> str:
         """See :meth:`capture.driver.protocol.Driver.debug_dot`."""
@@ -210,23 +128,3 @@ class GraphCalls:
     def synchronize(self, stream: int) -> None:
         """See :meth:`capture.driver.protocol.Driver.synchronize`."""
         self.entry.check("cuStreamSynchronize", stream)
-
-
-def _columns(
-    rows: list[tuple[int, int, int]], lost: int, refused: dict[int, DriverError], how: str
-) -> EdgeColumns:
-    """Split (target, source, edge data) rows; edge data is ``CUgraphEdgeData`` as one word."""
-    columns = EdgeColumns([row[1] for row in rows], [row[0] for row in rows], [], [], [])
-    if any(row[2] for row in rows):
-        words = [row[2] for row in rows]
-        columns = columns._replace(
-            from_port=_byte(words, 0),
-            to_port=_byte(words, 1),
-            type=_byte(words, 2),
-        )
-    return columns._replace(lost=lost, refused=refused, how=how)
-
-
-def _byte(words: list[int], index: int) -> list[int]:
-    column = [word >> (8 * index) & 0xFF for word in words]
-    return column if any(column) else []

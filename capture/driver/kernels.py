@@ -1,4 +1,4 @@
-"""Calls about kernel nodes: launches, functions, launch attributes and argument bytes."""
+"""Calls about kernel nodes: launches, functions and argument bytes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from itertools import pairwise, repeat
-from typing import Any, NamedTuple
+from operator import sub
+from typing import Any
 
 from ..errors import DriverError, NotSupportedError
 from ..model import Kernel
 from .entry_points import INVALID_VALUE, EntryPoints
 from .memory import MEMORY
-from .records import Answers, Function, Launch, LaunchAttributes, Layout
+from .records import Answers, Function, LaunchRow, Layout
 
 _LAUNCH = struct.Struct("<Q7I4x4Q")
-_ATTRIBUTE_BYTES = 64
-_PROBED_NODES = 4
 # cuda.h knows two keys of `extra`; a list without an end is not followed further.
 _PACKED_PAIRS = 4
 
@@ -30,51 +29,6 @@ _FUNCTION_ATTRIBUTES = {
     "ptx_version": 5,
     "binary_version": 6,
 }
-
-
-class _Attribute(NamedTuple):
-    """A ``CUlaunchAttributeID``: how its value is laid out, and what it is when nobody set it."""
-
-    name: str
-    layout: str
-    fields: tuple[str, ...] = ()
-    default: bytes = b""
-
-
-_CLUSTER, _COOPERATIVE, _PRIORITY = 4, 2, 8
-_ATTRIBUTES: dict[int, _Attribute] = {
-    1: _Attribute(
-        "access_policy_window",
-        "<QQfii",
-        ("base_address", "size_bytes", "hit_ratio", "hit_property", "miss_property"),
-    ),
-    2: _Attribute("cooperative", "<i"),
-    3: _Attribute("synchronization_policy", "<i", default=struct.pack("<i", 1)),
-    4: _Attribute("cluster_dimension", "<3I", ("x", "y", "z")),
-    5: _Attribute("cluster_scheduling_policy_preference", "<i"),
-    6: _Attribute("programmatic_stream_serialization", "<i"),
-    7: _Attribute(
-        "programmatic_event", "<Qii", ("event_handle", "flags", "trigger_at_block_start")
-    ),
-    8: _Attribute("priority", "<i"),
-    9: _Attribute("mem_sync_domain_map", "<BB", ("default", "remote"), default=b"\0\1"),
-    10: _Attribute("mem_sync_domain", "<i"),
-    11: _Attribute("preferred_cluster_dimension", "<3I", ("x", "y", "z")),
-    12: _Attribute("launch_completion_event", "<Qi", ("event_handle", "flags")),
-    13: _Attribute(
-        "device_updatable_kernel_node", "<i4xQ", ("device_updatable", "device_node_handle")
-    ),
-    14: _Attribute("preferred_shared_memory_carveout", "<i", default=struct.pack("<i", -1)),
-    16: _Attribute("nvlink_util_centric_scheduling", "<I"),
-    17: _Attribute("portable_cluster_size_mode", "<i"),
-    18: _Attribute("shared_memory_mode", "<i"),
-}
-# Ids beyond cuda.h 13.3 are asked for too; one that answers is kept as raw words.
-_HIGHEST_ATTRIBUTE = 24
-
-
-def _attribute(number: int) -> _Attribute:
-    return _ATTRIBUTES.get(number) or _Attribute(f"attribute_{number}", "<16I")
 
 
 class _Reading:
@@ -101,7 +55,7 @@ class _Reading:
         """Read the arguments that ``kernelParams`` at an address points to."""
         pointers = self.pointers(MEMORY, address)
         first = pointers[0]
-        if self.joined and [pointer - first for pointer in pointers] == self.relative:
+        if self.joined and list(map(sub, pointers, repeat(first))) == self.relative:
             # The driver keeps them at their offsets: one read, then clear what lies between.
             buffer = MEMORY[first : first + self.joined_bytes]
             if not self.gaps:
@@ -137,15 +91,11 @@ class KernelCalls:
     """The part of :class:`~capture.driver.protocol.Driver` about kernel nodes."""
 
     entry: EntryPoints
-    _answered: list[int] | None = None
 
-    def launches(self, nodes: Sequence[int]) -> Answers[Launch]:
+    def launches(self, nodes: Sequence[int]) -> Answers[LaunchRow]:
         """See :meth:`capture.driver.protocol.Driver.launches`."""
-        buffer, refused = self.entry.each("cuGraphKernelNodeGetParams", nodes, _LAUNCH.size)
-        count = len(nodes) * _LAUNCH.size
-        values: list[Launch | None] = list(
-            map(Launch._make, _LAUNCH.iter_unpack(buffer.raw[:count]))
-        )
+        outputs, refused = self.entry.each("cuGraphKernelNodeGetParams", nodes, _LAUNCH.size)
+        values: list[LaunchRow | None] = [*_LAUNCH.iter_unpack(outputs)]
         for index in refused:
             values[index] = None
         return Answers(values, refused)
@@ -206,91 +156,25 @@ class KernelCalls:
         return blocks.value
 
     def arguments(
-        self, launches: Sequence[Launch], layouts: Sequence[Layout | None]
+        self, launches: Sequence[LaunchRow], layouts: Sequence[Layout | None]
     ) -> list[bytes | None]:
         """See :meth:`capture.driver.protocol.Driver.arguments`."""
         readings: dict[int, _Reading] = {}
         found: list[bytes | None] = []
         for launch, layout in zip(launches, layouts, strict=True):
-            if launch.packed:
-                found.append(_read_packed(launch.packed))
+            parameters, packed = launch[8], launch[9]
+            if packed:
+                found.append(_read_packed(packed))
             elif layout is None:
                 found.append(None)
             elif not layout:
                 found.append(b"")
-            elif not launch.parameters:
+            elif not parameters:
                 found.append(None)
             else:
                 # Launches of one function share their layout object.
                 reading = readings.get(id(layout))
                 if reading is None:
                     reading = readings[id(layout)] = _Reading(layout)
-                found.append(reading.read(launch.parameters))
+                found.append(reading.read(parameters))
         return found
-
-    def launch_attributes(self, nodes: Sequence[int]) -> LaunchAttributes:
-        """See :meth:`capture.driver.protocol.Driver.launch_attributes`."""
-        answered = self._answered_attributes(nodes)
-        columns: dict[int, list[Any]] = {_CLUSTER: [], _COOPERATIVE: [], _PRIORITY: []}
-        others: dict[int, dict[str, Any]] = {}
-        for number in answered:
-            attribute = _attribute(number)
-            layout = attribute.layout
-            unpack = struct.Struct(f"{layout}{_ATTRIBUTE_BYTES - struct.calcsize(layout)}x")
-            buffer, codes = self.entry.each_attribute(
-                "cuGraphKernelNodeGetAttribute", nodes, number, _ATTRIBUTE_BYTES
-            )
-            raw = buffer.raw[: len(nodes) * _ATTRIBUTE_BYTES]
-            if number in columns:
-                columns[number] = _column(number, unpack.iter_unpack(raw), codes)
-                continue
-            defaults = {bytes(_ATTRIBUTE_BYTES), attribute.default.ljust(_ATTRIBUTE_BYTES, b"\0")}
-            if any(raw == default * len(nodes) for default in defaults):
-                continue
-            for index, values in enumerate(unpack.iter_unpack(raw)):
-                start = index * _ATTRIBUTE_BYTES
-                if codes[index] or raw[start : start + _ATTRIBUTE_BYTES] in defaults:
-                    continue
-                others.setdefault(index, {})[attribute.name] = _plain(attribute, values)
-        return LaunchAttributes(
-            cluster=columns[_CLUSTER],
-            cooperative=columns[_COOPERATIVE],
-            priority=columns[_PRIORITY],
-            others=others,
-            asked=tuple(_attribute(number).name for number in answered),
-        )
-
-    def _answered_attributes(self, nodes: Sequence[int]) -> list[int]:
-        """Return the attributes this driver answers for, found out on a few nodes, once."""
-        if self._answered is not None:
-            return self._answered
-        step = max(1, len(nodes) // _PROBED_NODES)
-        probed = nodes[::step][:_PROBED_NODES]
-        buffer = ctypes.create_string_buffer(_ATTRIBUTE_BYTES)
-        ask = self.entry.get("cuGraphKernelNodeGetAttribute")
-        answered = [
-            number
-            for number in range(1, _HIGHEST_ATTRIBUTE + 1)
-            if 0 in map(ask, probed, repeat(number), repeat(ctypes.addressof(buffer)))
-        ]
-        if answered:
-            self._answered = answered
-        return answered
-
-
-def _column(number: int, rows: Any, codes: list[int]) -> list[Any]:
-    if number == _CLUSTER:
-        column = [row if any(row) else None for row in rows]
-    elif number == _COOPERATIVE:
-        column = [bool(row[0]) for row in rows]
-    else:
-        column = [row[0] for row in rows]
-    if any(codes):
-        column = [None if code else value for value, code in zip(column, codes, strict=True)]
-    return column
-
-
-def _plain(attribute: _Attribute, values: tuple[Any, ...]) -> Any:
-    if attribute.fields:
-        return dict(zip(attribute.fields, values, strict=True))
-    return values[0] if len(values) == 1 else list(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -67,8 +68,7 @@ class NodeCalls:
     def node_types(self, nodes: Sequence[int]) -> Answers[int]:
         """See :meth:`capture.driver.protocol.Driver.node_types`."""
         buffer, refused = self.entry.each("cuGraphNodeGetType", nodes, _TYPE.size)
-        raw = buffer.raw[: len(nodes) * _TYPE.size]
-        values: list[int | None] = [number for (number,) in _TYPE.iter_unpack(raw)]
+        values: list[int | None] = [*array("i", buffer)]
         for index in refused:
             values[index] = None
         return Answers(values, refused)

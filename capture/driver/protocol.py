@@ -21,12 +21,13 @@ from .records import (
     Conditional,
     EdgeColumns,
     Function,
-    Launch,
     LaunchAttributes,
+    LaunchRow,
     Layout,
     Memcpy,
     MemoryOperations,
     Memset,
+    RareAttributes,
     Semaphores,
 )
 
@@ -80,8 +81,8 @@ class Driver(Protocol):
         """
         ...
 
-    def launches(self, nodes: Sequence[int]) -> Answers[Launch]:
-        """Return the launch parameters of kernel nodes."""
+    def launches(self, nodes: Sequence[int]) -> Answers[LaunchRow]:
+        """Return the launch parameters of kernel nodes, in the order of ``Launch``."""
         ...
 
     def function(self, function: int, kernel: int) -> Function:
@@ -93,11 +94,15 @@ class Driver(Protocol):
         ...
 
     def launch_attributes(self, nodes: Sequence[int]) -> LaunchAttributes:
-        """Return the launch attributes of kernel nodes."""
+        """Return cluster, cooperative launch and priority of kernel nodes."""
+        ...
+
+    def rare_attributes(self, nodes: Sequence[int]) -> RareAttributes:
+        """Return all other launch attributes of kernel nodes."""
         ...
 
     def arguments(
-        self, launches: Sequence[Launch], layouts: Sequence[Layout | None]
+        self, launches: Sequence[LaunchRow], layouts: Sequence[Layout | None]
     ) -> list[bytes | None]:
         """Return the argument buffer of each launch.
 

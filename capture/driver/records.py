@@ -46,7 +46,8 @@ class EdgeColumns(NamedTuple):
 class Launch(NamedTuple):
     """``CUDA_KERNEL_NODE_PARAMS_v2``, in its order.
 
-    The two pointers are for :meth:`Driver.arguments` only.
+    The two pointers are for :meth:`Driver.arguments` only. Drivers give plain tuples in this
+    order, :data:`LaunchRow`: naming the fields of each would cost as much as asking for it.
     """
 
     function: int
@@ -63,6 +64,10 @@ class Launch(NamedTuple):
     context: int
 
 
+LaunchRow = tuple[int, ...]
+"""The values of a :class:`Launch`."""
+
+
 class Function(NamedTuple):
     """A device function: the handle that the driver's other calls take, and its description."""
 
@@ -71,18 +76,24 @@ class Function(NamedTuple):
 
 
 class LaunchAttributes(NamedTuple):
-    """Launch attributes of many kernel nodes.
+    """Launch attributes that every kernel node is asked for.
 
-    Columns are empty when this driver does not answer for the attribute.
+    A column is empty when this driver does not answer for the attribute.
     """
 
     cluster: list[tuple[int, int, int] | None]
     cooperative: list[bool | None]
     priority: list[int | None]
-    others: dict[int, dict[str, Any]]
+    asked: tuple[str, ...]
+    """Those that this driver answers for, by CUDA's name in lower case."""
+
+
+class RareAttributes(NamedTuple):
+    """All other launch attributes of kernel nodes."""
+
+    differing: dict[int, dict[str, Any]]
     """By index of the node: those that differ from their default, by CUDA's name."""
     asked: tuple[str, ...]
-    """Attributes that this driver answers for on graph nodes."""
 
 
 class Memcpy(NamedTuple):

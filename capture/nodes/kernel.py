@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -14,8 +14,11 @@ from .base import Category, Dim3, NodeType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..driver.records import Function
+    from ..driver.records import Layout
     from .reader import Reader
+
+ALL_ATTRIBUTES_LIMIT = 200
+"""Kernel nodes up to which every launch attribute of every node is read."""
 
 
 class KernelPayload(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -43,85 +46,209 @@ class KernelPayload(msgspec.Struct, kw_only=True, omit_defaults=True):
     function_handle: int | None = None
 
 
+# Nodes described at a time: few enough for the processor's cache to keep what the calls about
+# them read and write.
+_BLOCK = 256
+
+# Function, grid, block, dynamic shared memory and kernel of a launch.
+_SAME_LAUNCH = itemgetter(0, 1, 2, 3, 4, 5, 6, 7, 10)
+
+
 def decode(reader: Reader, handles: Sequence[int]) -> list[KernelPayload | None]:
-    """Read launch, function, occupancy, attributes and argument bytes of every node."""
+    """Read launch, function, occupancy, attributes and argument bytes of every node.
+
+    Rare attributes are read where :func:`_read_rare_attributes` says.
+    """
+    launches = _DistinctLaunches(reader)
+    payloads: list[KernelPayload | None] = []
+    numbers: list[int | None] = []
+    for start in range(0, len(handles), _BLOCK):
+        _decode_block(reader, launches, handles[start : start + _BLOCK], payloads, numbers)
+    with reader.phase("rare attributes"):
+        _read_rare_attributes(reader, handles, payloads, numbers)
+    return payloads
+
+
+class _Described(NamedTuple):
+    """What nodes of one distinct launch have in common."""
+
+    kernel: Kernel | None
+    layout: Layout | None
+    grid: Dim3
+    block: Dim3
+    dynamic_shared_bytes: int
+    resident: int | None
+    handle: int
+    cluster: Dim3 | None
+    cooperative: bool | None
+    priority: int | None
+
+
+class _DistinctLaunches(dict[tuple[Any, ...], int]):
+    """Numbers of distinct launches, counted up as they are first asked for."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__()
+        self.described: list[_Described] = []
+        self._reader = reader
+
+    def __missing__(self, key: tuple[Any, ...]) -> int:
+        (function, gx, gy, gz, bx, by, bz, shared, kernel), cluster, cooperative, priority = key
+        found = self._reader.function(function, kernel)
+        self.described.append(
+            _Described(
+                kernel=found.kernel if found else None,
+                layout=found.kernel.parameters if found else None,
+                grid=(gx, gy, gz),
+                block=(bx, by, bz),
+                dynamic_shared_bytes=shared,
+                resident=(
+                    self._reader.occupancy(found.handle, bx * by * bz, shared) if found else None
+                ),
+                handle=found.handle if found else function or kernel,
+                cluster=cluster,
+                cooperative=cooperative,
+                priority=priority,
+            )
+        )
+        number = self[key] = len(self)
+        return number
+
+
+def _decode_block(
+    reader: Reader,
+    launches: _DistinctLaunches,
+    handles: Sequence[int],
+    payloads: list[KernelPayload | None],
+    numbers: list[int | None],
+) -> None:
+    """Add payloads, and the numbers of their distinct launches, of a few nodes."""
     driver = reader.driver
     with reader.phase("launches"):
-        launches = reader.values(driver.launches(handles), handles)
-        present = [index for index, launch in enumerate(launches) if launch is not None]
-        if len(present) < len(launches):
+        rows = reader.values(driver.launches(handles), handles)
+        present = [index for index, row in enumerate(rows) if row is not None]
+        if len(present) < len(rows):
             handles = [handles[index] for index in present]
-        found = [launch for launch in launches if launch is not None]
-    with reader.phase("functions"):
-        keys = list(map(_SAME_RESOURCES, found))
-        resolved = {key: _resolve(reader, key) for key in dict.fromkeys(keys)}
-        described = [resolved[key][0] for key in keys]
-        blocks = [resolved[key][1] for key in keys]
+        found = [row for row in rows if row is not None]
     with reader.phase("attributes"):
-        try:
-            attributes = driver.launch_attributes(handles)
-        except DriverError as error:
-            reader.warn(f"launch attributes could not be read: {error}")
-            attributes = None
+        cluster, cooperative, priority = _attributes(reader, handles)
+    with reader.phase("functions"):
+        keys = zip(map(_SAME_LAUNCH, found), cluster, cooperative, priority, strict=True)
+        here = list(map(launches.__getitem__, keys))
+        described = launches.described
     with reader.phase("arguments"):
-        layouts = [function.kernel.parameters if function else None for function in described]
+        layouts = [described[number].layout for number in here]
         arguments = driver.arguments(found, layouts)
-        if any(layout is None for layout in layouts) and any(value is None for value in arguments):
+        if None in arguments and None in layouts:
             reader.notes.setdefault(
                 "arguments", "the driver does not tell the parameters of some functions"
             )
     with reader.phase("payloads"):
-        nothing: list[Any] = [None] * len(found)
-        if attributes is not None:
-            reader.notes.setdefault("attributes", ", ".join(attributes.asked))
-        columns = zip(
-            found,
-            described,
-            (attributes and attributes.cluster) or nothing,
-            (attributes and attributes.cooperative) or nothing,
-            (attributes and attributes.priority) or nothing,
-            blocks,
-            arguments,
-            strict=True,
-        )
-        payloads = [
-            KernelPayload(
-                kernel=function.kernel if function else None,
-                grid=launch[1:4],
-                block=launch[4:7],
-                cluster=cluster,
-                dynamic_shared_bytes=launch[7],
-                cooperative=cooperative,
-                priority=priority,
-                max_blocks_per_multiprocessor=resident,
-                arguments=argument,
-                arguments_packed=launch[9] != 0,
-                function_handle=function.handle if function else launch[0] or launch[10],
+        made = []
+        for number, row, argument in zip(here, found, arguments, strict=True):
+            same = described[number]
+            made.append(
+                KernelPayload(
+                    kernel=same.kernel,
+                    grid=same.grid,
+                    block=same.block,
+                    cluster=same.cluster,
+                    dynamic_shared_bytes=same.dynamic_shared_bytes,
+                    cooperative=same.cooperative,
+                    priority=same.priority,
+                    max_blocks_per_multiprocessor=same.resident,
+                    arguments=argument,
+                    arguments_packed=row[9] != 0,
+                    function_handle=same.handle,
+                )
             )
-            for launch, function, cluster, cooperative, priority, resident, argument in columns
-        ]
-        if attributes is not None:
-            for index, others in attributes.others.items():
-                payloads[index].attributes = others
-    if len(payloads) == len(launches):
-        return [*payloads]
-    everyone: list[KernelPayload | None] = [None] * len(launches)
-    for index, payload in zip(present, payloads, strict=True):
-        everyone[index] = payload
-    return everyone
+        if len(made) == len(rows):
+            payloads += made
+            numbers += here
+            return
+        all_payloads: list[KernelPayload | None] = [None] * len(rows)
+        all_numbers: list[int | None] = [None] * len(rows)
+        for index, payload, number in zip(present, made, here, strict=True):
+            all_payloads[index], all_numbers[index] = payload, number
+        payloads += all_payloads
+        numbers += all_numbers
 
 
-# Function, kernel, block dimensions and dynamic shared memory of a Launch.
-_SAME_RESOURCES = itemgetter(0, 10, 4, 5, 6, 7)
+def _attributes(reader: Reader, handles: Sequence[int]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return cluster, cooperative launch and priority of every node, ``None`` where unknown."""
+    nothing: list[Any] = [None] * len(handles)
+    if not handles or "attributes refused" in reader.notes:
+        return nothing, nothing, nothing
+    try:
+        found = reader.driver.launch_attributes(handles)
+    except DriverError as error:
+        reader.warn(f"launch attributes could not be read: {error}")
+        reader.notes["attributes refused"] = str(error)
+        return nothing, nothing, nothing
+    reader.notes.setdefault("attributes", ", ".join(found.asked))
+    return found.cluster or nothing, found.cooperative or nothing, found.priority or nothing
 
 
-def _resolve(reader: Reader, key: tuple[int, ...]) -> tuple[Function | None, int | None]:
-    """Describe the function of a launch, and tell its occupancy."""
-    function, kernel, x, y, z, dynamic_shared_bytes = key
-    found = reader.function(function, kernel)
-    if found is None:
-        return None, None
-    return found, reader.occupancy(found.handle, x * y * z, dynamic_shared_bytes)
+def _read_rare_attributes(
+    reader: Reader,
+    handles: Sequence[int],
+    payloads: Sequence[KernelPayload | None],
+    numbers: Sequence[int | None],
+) -> None:
+    """Read the attributes that hardly any node has, on some nodes.
+
+    On every node of a small graph. In others on the first and the last node of each distinct
+    launch (equal function, dimensions, shared memory, cluster, cooperative launch and priority),
+    and if one of the two differs from the defaults, on every node of that launch.
+    """
+    positions = [at for at, number in enumerate(numbers) if number is not None]
+    rare = reader.rare
+    rare.kernels += len(positions)
+    if not positions or "attributes refused" in reader.notes:
+        return
+    if reader.all_attributes or rare.kernels <= ALL_ATTRIBUTES_LIMIT:
+        asked = positions
+        differing = _ask_rare(reader, handles, payloads, asked)
+    else:
+        last = dict(zip(numbers, range(len(numbers)), strict=True))
+        first = dict(zip(reversed(numbers), range(len(numbers) - 1, -1, -1), strict=True))
+        for ends in (first, last):
+            ends.pop(None, None)
+        asked = sorted({*first.values(), *last.values()})
+        differing = _ask_rare(reader, handles, payloads, asked)
+        wanted = {numbers[at] for at in differing}
+        if wanted:
+            known = set(asked)
+            more = [at for at in positions if numbers[at] in wanted and at not in known]
+            _ask_rare(reader, handles, payloads, more)
+            asked = [*asked, *more]
+            rare.launches_in_full += len(wanted)
+    rare.read += len(asked)
+
+
+def _ask_rare(
+    reader: Reader,
+    handles: Sequence[int],
+    payloads: Sequence[KernelPayload | None],
+    positions: Sequence[int],
+) -> list[int]:
+    """Put rare attributes into the payloads of some nodes; return those where any differ."""
+    if not positions:
+        return []
+    try:
+        found = reader.driver.rare_attributes([handles[at] for at in positions])
+    except DriverError as error:
+        reader.warn(f"rare launch attributes could not be read: {error}")
+        reader.notes["attributes refused"] = str(error)
+        return []
+    reader.notes.setdefault("rare attributes", ", ".join(found.asked))
+    differing = []
+    for index, attributes in found.differing.items():
+        payload = payloads[positions[index]]
+        if payload is not None:
+            payload.attributes = attributes
+            differing.append(positions[index])
+    return differing
 
 
 def label(payload: KernelPayload | None) -> str:

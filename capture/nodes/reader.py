@@ -20,8 +20,9 @@ from ..model import Kernel
 T = TypeVar("T")
 
 MAX_WARNINGS = 100
-# cuGraphDebugDotPrint: handles, conditional node parameters.
-_DOT_FLAGS = 1024 | 32768
+# cuGraphDebugDotPrint: verbose, handles, conditional node parameters. Without verbose the driver
+# leaves out the handles of conditionals, though it names the bodies.
+_DOT_FLAGS = 1 | 1024 | 32768
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Source:
     nodes: Sequence[int] | None
 
 
+@dataclass
+class RareAttributes:
+    """How many kernel nodes were asked for the launch attributes that hardly any node has."""
+
+    read: int = 0
+    kernels: int = 0
+    """Kernel nodes in all."""
+    launches_in_full: int = 0
+    """Distinct launches of which every node was asked, since some attribute differs."""
+
+
 class Reader:
     """What the decoders of node types work with while one graph is read.
 
@@ -42,10 +54,14 @@ class Reader:
     driver : Driver
     graph : int
         Handle of the outermost graph.
+    all_attributes : bool
+        Whether every launch attribute of every kernel node is to be read.
     """
 
-    def __init__(self, driver: Driver, graph: int) -> None:
+    def __init__(self, driver: Driver, graph: int, *, all_attributes: bool = False) -> None:
         self.driver = driver
+        self.all_attributes = all_attributes
+        self.rare = RareAttributes()
         self.warnings: list[str] = []
         self.phases_ns: dict[str, int] = defaultdict(int)
         self.notes: dict[str, str] = {}
@@ -58,7 +74,8 @@ class Reader:
         self._dot: DotBodies | None = None
         self._suppressed = 0
         self._where = ""
-        self._positions: dict[int, int] = {}
+        self._nodes: Sequence[int] = ()
+        self._positions: dict[int, int] | None = None
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -84,13 +101,13 @@ class Reader:
 
     def enter(self, nodes: Sequence[int], path: str) -> None:
         """Start on a graph: its nodes, and its path such as ``"3/0"`` for messages."""
-        self._positions = {node: position for position, node in enumerate(nodes)}
+        self._nodes, self._positions = nodes, None
         self._where = f"{path}/" if path else ""
         self._bodies = []
 
     def bodies(self) -> list[tuple[int, Source]]:
         """Return (position, body) of every body announced since :meth:`enter`, in order."""
-        found = [(self._positions[node], body) for node, body in self._bodies]
+        found = [(self._position(node) or 0, body) for node, body in self._bodies]
         return sorted(found, key=lambda item: (item[0], item[1].index))
 
     def values(self, answers: Answers[T], nodes: Sequence[int]) -> list[T | None]:
@@ -101,8 +118,13 @@ class Reader:
 
     def name_of(self, node: int) -> str:
         """Name a node for a message: by its path when it is in the graph being read."""
-        position = self._positions.get(node)
+        position = self._position(node)
         return f"node {hex(node)}" if position is None else f"node {self._where}{position}"
+
+    def _position(self, node: int) -> int | None:
+        if self._positions is None:
+            self._positions = {node: position for position, node in enumerate(self._nodes)}
+        return self._positions.get(node)
 
     def function(self, function: int, kernel: int) -> Function | None:
         """Describe the function of a launch; equal functions share one Kernel."""

@@ -11,10 +11,12 @@ import types
 
 import pytest
 
-from capture.driver import graph_calls
+from capture.driver import edges as edge_calls
+from capture.driver.edges import EdgeCalls
 from capture.driver.entry_points import EntryPoints
 from capture.driver.graph_calls import GraphCalls
 from capture.driver.kernels import KernelCalls
+from capture.driver.launch_attributes import AttributeCalls
 from capture.driver.node_calls import NodeCalls
 from capture.errors import NotSupportedError
 from capture.extract import extract
@@ -27,7 +29,7 @@ from tests.helpers.declared import TOPOLOGIES, Declared, graph, kernel
 from tests.helpers.fake_driver import FakeDriver
 
 
-class CDriver(KernelCalls, NodeCalls, GraphCalls):
+class CDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls):
     def __init__(self, functions: CFunctions) -> None:
         self.entry = EntryPoints(functions.find)
 
@@ -59,7 +61,7 @@ def test_both_ways_of_reading_edges_agree(topology: str, monkeypatch: pytest.Mon
     handle = world.build(built)
     nodes = world.driver.nodes(handle)
     listed = world.driver.edges(handle, nodes)
-    monkeypatch.setattr(graph_calls, "EDGE_LIST_LIMIT", 0)
+    monkeypatch.setattr(edge_calls, "EDGE_LIST_LIMIT", 0)
     asked = world.driver.edges(handle, nodes)
     assert (listed.how, asked.how) == ("cuGraphGetEdges", "cuGraphNodeGetDependencies")
     assert listed[:5] == asked[:5] == (built.topology.source, built.topology.target, [], [], [])
@@ -181,8 +183,11 @@ def test_the_interpreter_lock_is_released_while_python_callbacks_are_possible(
     world = CWorld()
     entry = world.driver.entry  # type: ignore[attr-defined]
     name = "cuGraphNodeGetType"
-    assert entry.reader(name) is entry.get(name, keep_lock=True)
+    keeps = entry.reader(name)
     monkeypatch.setitem(sys.modules, "cupti", types.ModuleType("cupti"))
-    assert entry.reader(name) is entry.get(name)
+    releases = entry.reader(name)
+    # Flags of a prototype: 4 is FUNCFLAG_PYTHONAPI, under which the lock is kept.
+    assert type(keeps)._flags_ & 4
+    assert not type(releases)._flags_ & 4
     built = graph([kernel(world)] * 3, [(0, 1), (1, 2)])
     assert extract(world.driver, world.build(built)).graph.payloads == built.payloads

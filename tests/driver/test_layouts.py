@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from capture.driver import kernels, node_calls, records
+from capture.driver import kernels, launch_attributes, node_calls, records
 
 cuda: Any = pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
 
@@ -123,13 +123,13 @@ def test_conditional_node() -> None:
     assert unpacked(node_calls._CONDITIONAL, item) == (4, 2, 3, 0)
 
 
-@pytest.mark.parametrize("number", sorted(kernels._ATTRIBUTES))
+@pytest.mark.parametrize("number", sorted(launch_attributes._ATTRIBUTES))
 def test_launch_attribute_names(number: int) -> None:
     try:
         name = cuda.CUlaunchAttributeID(number).name
     except ValueError:
         pytest.skip("this release of cuda-bindings does not know the attribute")
-    assert name == f"CU_LAUNCH_ATTRIBUTE_{kernels._ATTRIBUTES[number].name.upper()}"
+    assert name == f"CU_LAUNCH_ATTRIBUTE_{launch_attributes._ATTRIBUTES[number].name.upper()}"
 
 
 def test_launch_attribute_values() -> None:
@@ -138,10 +138,10 @@ def test_launch_attribute_values() -> None:
     window.base_ptr, window.num_bytes, window.hitRatio = 0x40, 128, 0.5
     window.hitProp, window.missProp = cuda.CUaccessProperty(2), cuda.CUaccessProperty(1)
     raw = ctypes.string_at(int(value.getPtr()), 64)
-    layout = kernels._ATTRIBUTES[1].layout
+    layout = launch_attributes._ATTRIBUTES[1].layout
     assert struct.unpack_from(layout, raw) == (0x40, 128, 0.5, 2, 1)
     value = cuda.CUlaunchAttributeValue()
     value.deviceUpdatableKernelNode.deviceUpdatable = 1
     value.deviceUpdatableKernelNode.devNode = cuda.CUgraphDeviceNode(0x77)
     raw = ctypes.string_at(int(value.getPtr()), 64)
-    assert struct.unpack_from(kernels._ATTRIBUTES[13].layout, raw) == (1, 0x77)
+    assert struct.unpack_from(launch_attributes._ATTRIBUTES[13].layout, raw) == (1, 0x77)

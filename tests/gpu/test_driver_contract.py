@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from capture.driver import graph_calls
+from capture.driver import edges as edge_calls
 from capture.driver.cuda_bindings import CudaDriver
 from capture.errors import NotSupportedError
 from capture.extract import extract
@@ -148,7 +148,7 @@ def test_a_wide_graph_either_way(real: RealWorld, monkeypatch: pytest.MonkeyPatc
     handle = fork_join(2_000, 64)
     try:
         listed = extract(real.driver, handle).graph
-        monkeypatch.setattr(graph_calls, "EDGE_LIST_LIMIT", 0)
+        monkeypatch.setattr(edge_calls, "EDGE_LIST_LIMIT", 0)
         asked = extract(real.driver, handle).graph
     finally:
         real.driver.destroy(handle)

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from capture.driver import records
 from capture.driver.entry_points import SIGNATURES
 from capture.errors import DriverError
 from tests.helpers.fake_driver import FakeDriver
@@ -67,7 +68,7 @@ class CFunctions:
         self._put(out, "<i", self._one(self.fake.node_types, node))
 
     def cuGraphKernelNodeGetParams(self, node: int, out: int) -> None:
-        launch = self._one(self.fake.launches, node)
+        launch = records.Launch._make(self._one(self.fake.launches, node))
         layout = self.fake._functions[launch.function].parameters or []
         (arguments,) = self.fake.arguments([launch], [layout])
         assert arguments is not None
@@ -89,6 +90,7 @@ class CFunctions:
 
     def cuGraphKernelNodeGetAttribute(self, node: int, attribute: int, out: int) -> int:
         found = self.fake.launch_attributes([node])
+        others = self.fake.rare_attributes([node]).differing.get(0, {})
         if attribute == 2:
             self._put(out, "<i", found.cooperative[0])
         elif attribute == 4:
@@ -96,12 +98,12 @@ class CFunctions:
         elif attribute == 8:
             self._put(out, "<i", found.priority[0])
         elif attribute == 1:
-            window = found.others.get(0, {}).get("access_policy_window")
+            window = others.get("access_policy_window")
             self._put(out, "<QQfii", *(window.values() if window else (0, 0, 0.0, 0, 0)))
         elif attribute == 9:
             self._put(out, "<BB", 0, 1)
         elif attribute == 19:
-            self._put(out, "<I", found.others.get(0, {}).get("attribute_19", [0])[0])
+            self._put(out, "<I", others.get("attribute_19", [0])[0])
         else:
             return INVALID_VALUE
         return 0

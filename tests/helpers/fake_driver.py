@@ -42,6 +42,8 @@ class FakeDriver:
         self.device_count = devices
         self.calls: list[str] = []
         self.destroyed: set[int] = set()
+        self.asked_rare: list[int] = []
+        """Nodes that were asked for rare launch attributes."""
         self.capture_mode = 0
         self.capture_modes: list[int] = []
         self.captures: dict[int, records.CaptureInfo] = {}
@@ -201,23 +203,27 @@ class FakeDriver:
             answers.refused,
         )
 
-    def launches(self, nodes: Sequence[int]) -> Answers[records.Launch]:
-        answers = self._each(
-            "cuGraphKernelNodeGetParams",
-            nodes,
-            lambda payload: records.Launch._make(
-                (
-                    payload.function_handle,
-                    *(*payload.grid, *payload.block, payload.dynamic_shared_bytes),
-                    *(0, 1 if payload.arguments_packed else 0, 0, 0),
-                )
-            ),
-        )
-        # The pointer stands for the node, for arguments() below.
+    def launches(self, nodes: Sequence[int]) -> Answers[records.LaunchRow]:
+        answers = self._each("cuGraphKernelNodeGetParams", nodes, lambda payload: payload)
+
+        def row(payload: Any, node: int) -> records.LaunchRow:
+            launch = records.Launch(
+                payload.function_handle,
+                *payload.grid,
+                *payload.block,
+                payload.dynamic_shared_bytes,
+                # The pointer stands for the node, for arguments() below.
+                parameters=node,
+                packed=node if payload.arguments_packed else 0,
+                kernel=0,
+                context=0,
+            )
+            return tuple(launch)
+
         return Answers(
             [
-                launch and launch._replace(parameters=node, packed=launch.packed and node)
-                for launch, node in zip(answers.values, nodes, strict=True)
+                None if payload is None else row(payload, node)
+                for payload, node in zip(answers.values, nodes, strict=True)
             ],
             answers.refused,
         )
@@ -244,19 +250,27 @@ class FakeDriver:
             cluster=[payload and payload.cluster for payload in found],
             cooperative=[payload and payload.cooperative for payload in found],
             priority=[payload and payload.priority for payload in found],
-            others={
+            asked=("cooperative", "cluster_dimension", "priority"),
+        )
+
+    def rare_attributes(self, nodes: Sequence[int]) -> records.RareAttributes:
+        found = self._each("cuGraphKernelNodeGetAttribute", nodes, lambda payload: payload).values
+        self.asked_rare += nodes
+        return records.RareAttributes(
+            {
                 index: payload.attributes
                 for index, payload in enumerate(found)
                 if payload is not None and payload.attributes
             },
-            asked=("cooperative", "cluster_dimension", "priority"),
+            asked=("access_policy_window", "mem_sync_domain"),
         )
 
     def arguments(
-        self, launches: Sequence[records.Launch], layouts: Sequence[records.Layout | None]
+        self, launches: Sequence[records.LaunchRow], layouts: Sequence[records.Layout | None]
     ) -> list[bytes | None]:
         found: list[bytes | None] = []
-        for launch, layout in zip(launches, layouts, strict=True):
+        for row, layout in zip(launches, layouts, strict=True):
+            launch = records.Launch._make(row)
             owner, position = self._nodes[launch.parameters]
             payload = self._graphs[owner][0].payloads[position]
             known = launch.packed or layout is not None
@@ -424,10 +438,10 @@ class FakeDriver:
                 lines.append(
                     f'"{name}_node_{position}"[style="bold" shape="record" label="{{\nCONDITIONAL\n'
                     f"| {{ID | {position}}}\n"
-                    + (f"| {{node handle| {handle_text}}}\n" if flags & 1024 else "")
+                    + (f"| {{node handle| {handle_text}}}\n" if flags & (1024 | 1) else "")
                     + (
                         f"| {{Conditional Handle|{payload.conditional_handle}}}\n"
-                        if flags & 32768
+                        if flags & 1
                         else ""
                     )
                     + f"| {{Conditional Type| {payload.kind.upper()}}}\n"
@@ -439,7 +453,7 @@ class FakeDriver:
                 lines.append(
                     f'"{name}_node_{position}"[style="solid" shape="rectangle" label="{position}\n'
                     f"{title}\n"
-                    + (f"node handle: {handle_text}\n" if flags & 1024 else "")
+                    + (f"node handle: {handle_text}\n" if flags & (1024 | 1) else "")
                     + '"];\n\n'
                 )
         for edge in declared.edges():
