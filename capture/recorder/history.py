@@ -10,6 +10,7 @@ import msgspec
 from ..codec import load, load_topology
 from ..errors import FormatError
 from ..model import Event, EventKind, Executable, Gpu, GraphInfo, Kernel, Process, Topology
+from .timeline import RunRow
 
 
 class _Line(msgspec.Struct):
@@ -44,7 +45,7 @@ class _Line(msgspec.Struct):
     gpus: list[Any] = []
     costs_ns: dict[str, int] = {}
     name: str = ""
-    rows: list[tuple[int, int, int, int, int, str]] = []
+    rows: list[RunRow] = []
     value: Any = None
 
 
@@ -83,6 +84,7 @@ class JournalHistory:
         self.graphs: list[GraphEntry] = []
         self._executables: dict[tuple[int, int], Executable] = {}
         self._events: list[tuple[int, int, Event]] = []
+        self._runs: dict[tuple[int, int, int], Event] = {}
         self._offset_ns = 0
         self._parent = 0
 
@@ -172,7 +174,7 @@ class JournalHistory:
             )
             self._events.append((line.serial, line.number, event))
         elif kind == "runs":
-            self._runs(line.rows)
+            self._add_runs(line.rows)
         elif kind == "note":
             for entry in self.graphs:
                 if entry.serial == line.serial:
@@ -190,16 +192,16 @@ class JournalHistory:
         else:
             self.process.warnings.append(text)
 
-    def _runs(self, rows: list[tuple[int, int, int, int, int, str]]) -> None:
+    def _add_runs(self, rows: list[RunRow]) -> None:
         for serial, number, start_ns, duration_ns, count, thread in rows:
-            event = Event(
-                kind=EventKind.REPLAY.value,
-                start_ns=start_ns + self._offset_ns,
-                duration_ns=duration_ns,
-                count=count,
-                thread=thread,
-            )
-            self._events.append((serial, number, event))
+            event = self._runs.get((serial, number, start_ns))
+            if event is None:
+                event = Event(
+                    kind=EventKind.REPLAY.value, start_ns=start_ns + self._offset_ns, thread=thread
+                )
+                self._runs[serial, number, start_ns] = event
+                self._events.append((serial, number, event))
+            event.duration_ns, event.count = duration_ns, count
 
     def _graph(self, line: _Line, offset: int) -> None:
         info = load(GraphInfo, line.info, "info")

@@ -15,7 +15,7 @@ from ..driver.protocol import Driver
 from ..nodes import node_types
 from .open_capture import OpenCapture
 from .sink import Sink
-from .timeline import ExecutableState, Run
+from .timeline import ExecutableState, Run, RunRow
 
 MAX_WARNINGS = 100
 """Warnings per process; a hook that fails would otherwise fill the journal."""
@@ -68,7 +68,7 @@ class Observer:
         self._serial = 0
         self._ordinals: dict[str, int] = {}
         self._replay_events = 0
-        self._runs: list[tuple[int, int, int, int, int, str]] = []
+        self._runs: list[RunRow] = []
         self._warnings = 0
         self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0}
 

@@ -61,8 +61,8 @@ class ReplayObserver(Observer):
                 else:
                     tracked.executable = self.counted[id(graph)] = ExecutableState(0, 0)
             assert tracked.executable is not None
-            self.run.begin(tracked.executable, start_ns)
             self._flush_if_due()
+            self.run.begin(tracked.executable, start_ns)
 
     def flush_quietly(self) -> None:
         """Bring replay counts to the journal; never raises."""
@@ -108,18 +108,15 @@ class ReplayObserver(Observer):
         finished = self.run.finish()
         if finished is None:
             return
-        state, count, start_ns, end_ns, thread = finished
-        if not state.serial:
-            for sink in self.sinks:
-                sink.foreign_replays += count
-            return
+        serial, count = finished[0], finished[4]
         for sink in self.sinks:
-            if state.serial not in sink.serials:
+            if serial not in sink.serials:
                 sink.foreign_replays += count
+        if not serial:
+            return
         self._replay_events += 1
         if self._replay_events <= MAX_REPLAY_EVENTS:
-            row = (state.serial, state.number, start_ns, end_ns - start_ns, count, thread)
-            self._runs.append(row)
+            self._runs.append(finished)
             if len(self._runs) >= RUNS_PER_RECORD:
                 self._write_runs()
         elif self._replay_events == MAX_REPLAY_EVENTS + 1:
@@ -135,12 +132,14 @@ class ReplayObserver(Observer):
 
     def _write_runs(self) -> None:
         rows, self._runs = self._runs, []
+        unfinished = self.run.row()
+        if unfinished is not None and self._replay_events < MAX_REPLAY_EVENTS:
+            rows.append(unfinished)  # written again when it has ended, which then counts
         for sink in self.sinks:
             sink.runs(rows)
 
     def _flush(self) -> None:
         self._drain()
-        self._end_run()
         self._write_runs()
         for tracked in list(self._tracked.values()):
             state = tracked.executable

@@ -36,6 +36,7 @@ class Session(CaptureObserver):
         with self._lock:
             if sink not in self.sinks:
                 return
+            self._end_run()
             self._flush()
             for tracked in list(self._tracked.values()):
                 if tracked.executable is not None:

@@ -11,6 +11,7 @@ from ..codec import Tables, dump, encode_graph
 from ..model import Graph, GraphInfo
 from .folder import process_identity
 from .journal import Journal
+from .timeline import RunRow
 
 
 class Sink:
@@ -85,8 +86,8 @@ class Sink:
             document=document,
         )
 
-    def runs(self, rows: list[tuple[int, int, int, int, int, str]]) -> None:
-        """Write runs of replays: (serial, number, start, duration, count, thread) each."""
+    def runs(self, rows: list[RunRow]) -> None:
+        """Write runs of replays; a run may come again when it is longer."""
         known = [row for row in rows if row[0] in self.serials]
         if known:
             self._put("runs", rows=known)

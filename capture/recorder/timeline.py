@@ -12,6 +12,20 @@ RUNS_PER_RECORD = 500
 FLUSH_EVERY_NS = 5_000_000_000
 """Replay counts reach the journal at least this often while something happens."""
 
+RunRow = tuple[int, int, int, int, int, str]
+"""A run of replays: serial, number, start, duration, count, thread."""
+
+_local = threading.local()
+
+
+def thread_name() -> str:
+    """Return this thread's name, as it was when it was first asked for."""
+    try:
+        name: str = _local.name
+    except AttributeError:
+        name = _local.name = threading.current_thread().name
+    return name
+
 
 class ExecutableState:
     """An executable that is alive: what the hooks count on.
@@ -68,12 +82,24 @@ class Run:
         state.replays += 1
         self._start_ns = start_ns
         self.end_ns = clock()
-        self._thread = threading.current_thread().name
+        self._thread = thread_name()
         self.state = state
 
-    def finish(self) -> tuple[ExecutableState, int, int, int, str] | None:
-        """End the run; return (executable, count, start, end, thread) if there was one."""
-        state, self.state = self.state, None
+    def row(self) -> RunRow | None:
+        """Describe the run until now; ``None`` when there is none."""
+        state = self.state
         if state is None:
             return None
-        return state, state.replays - self._before, self._start_ns, self.end_ns, self._thread
+        return (
+            state.serial,
+            state.number,
+            self._start_ns,
+            self.end_ns - self._start_ns,
+            state.replays - self._before,
+            self._thread,
+        )
+
+    def finish(self) -> RunRow | None:
+        """End the run and describe it."""
+        row, self.state = self.row(), None
+        return row

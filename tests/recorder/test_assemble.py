@@ -41,7 +41,9 @@ def test_a_whole_journal(folder: Path) -> None:
     sink = sink_in(folder)
     add(sink, 1)
     sink.write("executable", 1, number=1, at_ns=5, duration_ns=7, note="")
-    sink.runs([(1, 1, 100, 20, 4, "MainThread"), (9, 1, 100, 20, 4, "MainThread")])
+    # A run that was written before it ended, then whole; and one of a graph that is not ours.
+    sink.runs([(1, 1, 100, 5, 2, "MainThread"), (9, 1, 100, 20, 4, "MainThread")])
+    sink.runs([(1, 1, 100, 20, 4, "MainThread")])
     sink.write("executable_end", 1, number=1, replays=4, ended="reset", at_ns=300)
     sink.close(400, {"read": 11})
     folders.write_exit(folder, -11)
