@@ -6,15 +6,15 @@ import { mix, pack } from "./theme.mjs";
 const INVISIBLE = 0.8; // px; shorter pieces of lines are not drawn
 // A fork of 100,000 is one thick line: past these lengths, in pixels, only every second, third,
 // ... edge is drawn.
-const MOST_NEAR = 700_000; // edges with an end on the screen
+const MOST_WITHIN = 700_000; // edges with both ends on the screen
+const MOST_NEAR = 300_000; // edges with one end on the screen
 const MOST_PASSING = 200_000; // edges that pass through
-const MOST_LOUD = 400_000; // edges of the selection
 
 const points = new Float64Array(32);
 
 /** Add the edges of one frame to the list, those of the selection last and loud. */
 export function addEdges(list, scene, camera, theme, state) {
-  const { near, passing, loud } = visibleEdges(list, scene, camera, state.selected);
+  const seen = visibleEdges(list, scene, camera, state.selected);
   const { scale } = camera;
   const gap = (scene.cell.height - scene.cell.boxHeight) * scale;
   const width = Math.min(1.5, Math.max(0.7, 1.3 * scale));
@@ -31,10 +31,13 @@ export function addEdges(list, scene, camera, theme, state) {
   };
   const colourOf = (e) =>
     scene.route[e] === WRAP || scene.route[e] === WRAP_GUTTER ? quiet : normal;
-  draw(passing, MOST_PASSING, colourOf, width);
-  draw(near, MOST_NEAR, colourOf, width);
+  draw(seen.passing, MOST_PASSING, colourOf, width);
+  draw(seen.near, MOST_NEAR, colourOf, width);
+  draw(seen.within, MOST_WITHIN, colourOf, width);
   const accent = pack(theme.accent);
-  draw(loud, MOST_LOUD, () => accent, Math.max(1.6, 2 * Math.min(1, scale)));
+  const loudWidth = Math.max(1.6, 2 * Math.min(1, scale));
+  draw(seen.loudOut, MOST_NEAR, () => accent, loudWidth);
+  draw(seen.loudWithin, MOST_WITHIN, () => accent, loudWidth);
 }
 
 /** Edges to draw, and how long they are on the screen. */
@@ -57,7 +60,8 @@ function visibleEdges(list, scene, camera, selected) {
   const [top, bottom] = [view.top - cell.height, view.bottom + cell.height];
   const showStraight = (cell.height - cell.boxHeight) * scale >= 1.6;
   const shortest = showStraight ? 0 : list.mode === "strips" ? 16 : 9;
-  const [near, passing, loud] = [new Some(), new Some(), new Some()];
+  const [within, near, passing] = [new Some(), new Some(), new Some()];
+  const [loudWithin, loudOut] = [new Some(), new Some()];
   for (let e = 0; e < scene.edges; e++) {
     const u = source[e];
     const v = target[e];
@@ -71,20 +75,20 @@ function visibleEdges(list, scene, camera, selected) {
     const length =
       Math.min(Math.abs(ux - vx) * scale, camera.width) +
       Math.min(Math.abs(uy - vy) * scale, camera.height);
-    if (isLoud) {
-      loud.add(e, length);
-      continue;
-    }
     const startSeen = ux > left && ux < right && uy > top && uy < bottom;
     const endSeen = vx > left && vx < right && vy > top && vy < bottom;
+    if (isLoud) {
+      (startSeen && endSeen ? loudWithin : loudOut).add(e, length);
+      continue;
+    }
     if (kind <= GUTTER) {
       if ((ux < left && vx < left) || (ux > right && vx > right)) continue;
       if (vy < top || uy > bottom) continue;
       if (length < shortest) continue;
     }
-    (startSeen || endSeen ? near : passing).add(e, length);
+    (startSeen && endSeen ? within : startSeen || endSeen ? near : passing).add(e, length);
   }
-  return { near, passing, loud };
+  return { within, near, passing, loudWithin, loudOut };
 }
 
 function addEdge(list, scene, camera, e, colour, width) {

@@ -84,9 +84,10 @@ export class Labels {
       if (right < 0 || left > camera.width || bottom < 24 || top > camera.height) continue;
       const from = Math.max(4, left + inset);
       const next = b + 1 < scene.bands ? camera.toScreen(scene.bandLeft[b + 1], 0)[0] : camera.width;
-      const span = `${scene.firstLevel[b]}\u2013${scene.lastLevel[b]}`;
-      const text = [`levels ${span}`, span, `${scene.firstLevel[b]}`].find(
-        (t) => from + widthOf(t) <= Math.min(camera.width - 4, next + inset - 6),
+      const [low, high] = [scene.firstLevel[b], scene.lastLevel[b]];
+      const span = low === high ? `${low}` : `${low}\u2013${high}`;
+      const text = [`level${low === high ? "" : "s"} ${span}`, span, `${low}`].find(
+        (t) => from + widthOf(t) <= Math.min(camera.width - 4, next + inset - 10),
       );
       if (!text || from < free + 8) continue;
       free = from + widthOf(text);
