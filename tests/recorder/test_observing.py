@@ -405,3 +405,35 @@ def test_without_the_driver_bindings_captures_are_kept_unread(place: Workplace) 
     assert info.failure.error == "NotRead"
     assert "cuda-bindings" in info.failure.reason
     assert [item.replays for item in recording.executables] == [1]
+
+
+def test_graph_trees_of_the_compiler(place: Workplace) -> None:
+    recording = place.recorded(
+        """
+        import threading, torch
+        from torch._inductor.cudagraph_trees import (
+            CompilationMode, CUDAGraphNode, CUDAGraphTreeManager,
+        )
+        kept = []
+        def compiled_call():
+            manager = CUDAGraphTreeManager()
+            forward = CUDAGraphNode(manager, torch.launch, CompilationMode.FORWARD)
+            # Backward runs on autograd's own thread, whose stack has no frame of the user's.
+            thread = threading.Thread(
+                target=CUDAGraphNode, args=(manager, torch.launch, CompilationMode.BACKWARD)
+            )
+            thread.start(); thread.join()
+            kept.extend((manager, forward))
+        compiled_call()
+        """
+    )
+    pool, forward, backward = recording.graphs.values()
+    assert pool.extra["framework_internal"] is True
+    assert (pool.node_count, pool.capture_mode) == (0, "thread_local")
+    assert "framework_internal" not in forward.extra
+    assert (forward.key, forward.label) == ("script.py:compiled_call#1+forward", "forward")
+    assert backward.label == "backward"
+    assert backward.extra["place_is_framework"] is True
+    assert backward.key == "torch/_inductor/cudagraph_trees.py:_record#0+backward"
+    assert len({pool.pool, forward.pool, backward.pool}) == 1
+    assert not recording.failed

@@ -1,0 +1,1 @@
+"""Where the compiler's graph trees are."""
