@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain, compress
+from operator import add
 from statistics import median
 from typing import NamedTuple
 
 from .order import OrderedEdges
 from .subject import Subject
+
+MOST_NODES = 8_192
+"""Enough for medians; more only cost time."""
+BLOCKS = 64
 
 
 class GapClass(NamedTuple):
@@ -49,42 +56,29 @@ def learn_gaps(subject: Subject) -> Gaps | None:
 
     Notes
     -----
-    O(nodes + edges), and sorting within each class for its median.
+    O(nodes + edges), and sorting within each class for its median. Of more than `MOST_NODES` nodes,
+    that many are learned from, in `BLOCKS` runs spread evenly over the graph.
     """
     edges, starts, ends = subject.edges, subject.starts, subject.ends
     if edges is None or max(starts, default=-1) < 0:
         return None
-    count = len(starts)
-    last_end = [-1] * count
-    deciding = [-1] * count
-    if min(starts) >= 0:
-        for edge, (source, target) in enumerate(zip(edges.source, edges.target, strict=True)):
-            if ends[source] > last_end[target]:
-                last_end[target] = ends[source]
-                deciding[target] = edge
-    else:
-        for edge, (source, target) in enumerate(zip(edges.source, edges.target, strict=True)):
-            end = ends[source]
-            if end < 0:
-                end = last_end[source]
-            if end > last_end[target]:
-                last_end[target] = end
-                deciding[target] = edge
+    nodes = _learned_from(len(starts))
+    last_end, deciding = _deciding_edges(edges, starts, ends, nodes)
     classes = _Classes(subject)
     by_code: defaultdict[int, list[int]] = defaultdict(list)
     undecided: list[int] = []
     before, after, sources, types = classes.before, classes.after, edges.source, edges.type
-    columns = zip(starts, deciding, last_end, after, strict=True)
-    for target, (start, edge, end, number) in enumerate(columns):
+    for target in chain.from_iterable(nodes):
+        start, edge = starts[target], deciding[target]
         if start < 0:
             continue
         if edge < 0:
             undecided.append(target)
             continue
-        code = before[sources[edge]] + number
+        code = before[sources[edge]] + after[target]
         if types:
             code += types[edge] * classes.codes
-        by_code[code].append(start - end)
+        by_code[code].append(start - last_end[target])
     # A node whose predecessors were all not seen is neither decided nor a root.
     inner = set(edges.target) if undecided else set()
     roots = [starts[target] for target in undecided if target not in inner]
@@ -100,6 +94,44 @@ def learn_gaps(subject: Subject) -> Gaps | None:
     return Gaps(named, classes.gaps(edges), round(median(roots)) if roots else 0)
 
 
+def _learned_from(count: int) -> list[range]:
+    if count <= MOST_NODES:
+        return [range(count)]
+    firsts = (block * count // BLOCKS for block in range(BLOCKS))
+    return [range(first, first + MOST_NODES // BLOCKS) for first in firsts]
+
+
+def _deciding_edges(
+    edges: OrderedEdges, starts: list[int], ends: list[int], nodes: list[range]
+) -> tuple[list[int], list[int]]:
+    """Return when the last predecessor of each node ended, and by which edge; -1 for none."""
+    last_end = [-1] * len(starts)
+    deciding = [-1] * len(starts)
+    sources, targets, _ = edges
+    if min(starts) >= 0:
+        wanted: Iterable[int] = range(len(sources))
+        if len(nodes) > 1:
+            chosen = bytearray(len(starts))
+            for some in nodes:
+                chosen[some.start : some.stop] = b"\1" * len(some)
+            wanted = compress(wanted, map(chosen.__getitem__, targets))
+        for edge in wanted:
+            end, target = ends[sources[edge]], targets[edge]
+            if end > last_end[target]:
+                last_end[target] = end
+                deciding[target] = edge
+    else:
+        # Nodes that were not seen pass on their predecessors' ends, so all edges are needed.
+        for edge, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            end = ends[source]
+            if end < 0:
+                end = last_end[source]
+            if end > last_end[target]:
+                last_end[target] = end
+                deciding[target] = edge
+    return last_end, deciding
+
+
 class _Classes(dict[int, int]):
     """Gap by code of an edge; a code is made of small numbers for (type, stream) of both ends.
 
@@ -112,13 +144,16 @@ class _Classes(dict[int, int]):
         self.medians: dict[tuple[str, str, bool, int], int] = {}
         self.overall = 0
         column = subject.column("stream")
-        rows = subject.first_rows
-        streams = [column[row] if column and row >= 0 else None for row in rows]
+        # One value more, which the rows of nodes that have none (-1) find.
+        streams: list[int | None] = [*column, None]
+        rows = subject.first_rows if column else [-1] * len(subject.first_rows)
+        timed = [start >= 0 for start in subject.starts]
         numbers: dict[tuple[str, int | None, bool], int] = {}
-        timed = (start >= 0 for start in subject.starts)
         self.after = [
             numbers.setdefault(kind, len(numbers))
-            for kind in zip(subject.graph.topology.types, streams, timed, strict=True)
+            for kind in zip(
+                subject.graph.topology.types, map(streams.__getitem__, rows), timed, strict=True
+            )
         ]
         self.kinds = list(numbers)
         self.before = [number * len(numbers) for number in self.after]
@@ -127,13 +162,12 @@ class _Classes(dict[int, int]):
 
     def gaps(self, edges: OrderedEdges) -> list[int]:
         before, after = self.before, self.after
-        pairs = zip(edges.source, edges.target, strict=True)
+        codes = map(
+            add, map(before.__getitem__, edges.source), map(after.__getitem__, edges.target)
+        )
         if edges.type:
-            return [
-                self[before[source] + after[target] + type_ * self.codes]
-                for (source, target), type_ in zip(pairs, edges.type, strict=True)
-            ]
-        return [self[before[source] + after[target]] for source, target in pairs]
+            codes = map(add, codes, (type_ * self.codes for type_ in edges.type))
+        return list(map(self.__getitem__, codes))
 
     def _ends(self, code: int) -> tuple[tuple[str, int | None, bool], tuple[str, int | None, bool]]:
         before, after = divmod(code % self.codes, len(self.kinds))

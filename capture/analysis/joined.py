@@ -28,6 +28,12 @@ class JoinedRows(NamedTuple):
     several: dict[int, list[int]]
     apart: list[int]
 
+    is_plain: bool = False
+    """Whether row and position are the same for every row and node, as mostly without bodies.
+
+    Whole columns are then used as they are, which matters for 100,000 nodes.
+    """
+
 
 def join_rows(graph: Graph, names: Sequence[str], path: str = "") -> JoinedRows:
     """Join rows to positions by the paths in them.
@@ -50,6 +56,8 @@ def join_rows(graph: Graph, names: Sequence[str], path: str = "") -> JoinedRows:
     if not prefix and "".join(names).isdecimal() and len(max(names, key=len)) <= _DIGITS:
         # Every row of a graph without bodies, unless one is empty or a position comes twice.
         positions = [int(name) if name else count for name in names]
+        if positions == list(range(count)):
+            return JoinedRows(positions, several, apart, is_plain=True)
         if max(positions) < count and len(set(positions)) == len(names):
             for row, position in enumerate(positions):
                 first[position] = row

@@ -7,6 +7,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple
 
 from .order import OrderedEdges
@@ -85,10 +86,15 @@ def schedule(
                 via[target] = source
     if not count:
         return Schedule(start, via, 0, -1)
-    # A sink, so that nodes of no duration at the end of the path belong to it.
-    sinks = set(range(count)).difference(sources)
-    last = min(sinks, key=lambda node: (-start[node] - durations[node], node))
-    return Schedule(start, via, max(0, start[last] + durations[last]), last)
+    ends = list(map(add, start, durations))
+    length = max(ends)
+    last = ends.index(length)
+    if ends.count(length) > 1:
+        # A sink, so that nodes of no duration at the end of the path belong to it.
+        inner = set(sources)
+        ending = (node for node, end in enumerate(ends) if end == length and node not in inner)
+        last = next(ending, last)
+    return Schedule(start, via, max(0, length), last)
 
 
 def slack(edges: OrderedEdges, durations: Sequence[int], found: Schedule) -> list[int]:

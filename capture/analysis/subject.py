@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import add
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,7 +146,7 @@ class Subject:
 
     def rows_of(self, position: int) -> list[int]:
         """Return the rows of a node's timings; for a node with bodies, those of its bodies."""
-        first, several, _ = self._joined
+        first, several, _ = self._joined[:3]
         return several.get(position) or ([first[position]] if first[position] >= 0 else [])
 
     @cached_property
@@ -160,7 +161,9 @@ class Subject:
         found: list[int | None] = [None] * len(self.graph)
         if not medians:
             return found
-        first, several, _ = self._joined
+        first, several, _ = self._joined[:3]
+        if self._joined.is_plain and min(medians) >= 0:
+            return [*medians]
         # A negative number is no duration, whatever wrote the file.
         found = [medians[row] if row >= 0 and medians[row] >= 0 else None for row in first]
         for position, rows in several.items():
@@ -188,7 +191,9 @@ class Subject:
             starts, durations = self.column("start_ns"), self.column("median_ns")
         else:
             return [], []
-        ends = [start + max(d, 0) for start, d in zip(starts, durations, strict=True)]
+        if min(durations) < 0:
+            durations = [max(duration, 0) for duration in durations]
+        ends = list(map(add, starts, durations))
         if self.starts_from == "sample":
             last = self.column("sample_end_ns")
             ends = list(map(max, ends, last)) if last else ends
@@ -204,9 +209,11 @@ class Subject:
     @cached_property
     def _seen(self) -> tuple[list[int], list[int]]:
         starts, ends = self._rows
-        first, several, _ = self._joined
+        first, several, _ = self._joined[:3]
         if not starts:
             return [-1] * len(first), [-1] * len(first)
+        if self._joined.is_plain and min(starts) >= 0:
+            return starts, ends
         # One value more, which the rows of nodes that have none (-1) find.
         starts = [*(start if start >= 0 else -1 for start in starts), -1]
         ends = [*(end if starts[row] >= 0 else -1 for row, end in enumerate(ends)), -1]
@@ -233,7 +240,7 @@ class Subject:
         from its first start to its last end.
         """
         starts, ends = self._rows
-        first, several, apart = self._joined
+        first, several, apart = self._joined[:3]
         if not starts:
             return []
         runs = self.column("sample_runs")

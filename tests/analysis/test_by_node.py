@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from capture.analysis import Severity, Subject, run_analysis
@@ -148,7 +150,7 @@ def test_copies_count_their_bytes_once() -> None:
     graph = graph_of(4, [], types=["memcpy", "memcpy", "memset", "memcpy"], payloads=payloads)
     timings = timings_of([4, 3, 10, 2, 7], [0, 5, 10, 20, 30], nodes=["0", "0", "1", "2", "3"])
     result = run_analysis("copy_bandwidth", Subject(graph, timings=timings, gpu=FAST))
-    rows = {row[0]: row[2:] for row in result.rows}
+    rows: dict[Any, Any] = {row[0]: row[2:] for row in result.rows}
     # Node 0 became two: from 0 to 8. Within the device its bytes are read and written.
     assert rows["0"] == (2000, 8, 2000e9 / 8, pytest.approx(2 * 2000e9 / 8 / 2e12))
     assert rows["1"] == (500, 10, 50e9, None)

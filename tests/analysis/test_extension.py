@@ -136,7 +136,7 @@ def test_without_timings_there_is_a_reason(name: str, case: str) -> None:
 
 def test_unknown_names_and_wrong_values_are_told() -> None:
     subject = subject_of(1, [], [1], [0])
-    with pytest.raises(LookupFailed, match="no analysis 'nothing': there are .*critical_path"):
+    with pytest.raises(LookupFailed, match="no analysis 'nothing': there are "):
         run_analysis("nothing", subject)
     with pytest.raises(LookupFailed, match="no argument 'depth': it takes rows, gaps"):
         run_analysis("critical_path", subject, depth=3)
