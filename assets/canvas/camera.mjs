@@ -1,7 +1,7 @@
 // Which part of the world is on the screen.
 
 const MAX_SCALE = 4;
-const FIT_SCALE = 1.25; // a graph of three nodes need not fill the screen
+const FIT_SCALE = 1.5; // a graph of three nodes need not fill the screen
 const ROOM = { side: 20, top: 10, bottom: 48 }; // px around a fitted picture; buttons are below
 
 export class Camera {

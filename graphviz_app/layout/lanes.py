@@ -129,19 +129,24 @@ def lane_layout(
         levels, fs, ft, None if stream is None else np.asarray(stream, dtype=np.int64)
     )
 
-    def attempt(limit: int) -> tuple[Placement, Fold]:
+    def attempt(limit: int, *, repeats: bool = False) -> tuple[Placement, Fold]:
         placement = place(chains, levels.level, fs, ft, limit)
         crossing = crossings(placement.rows, placement.row[fs], placement.row[ft])
-        period = 0 if kind is None else repeat_period(placement, np.asarray(kind, dtype=np.int64))
+        period = 0
+        if repeats and kind is not None:
+            period = repeat_period(placement, np.asarray(kind, dtype=np.int64))
         return placement, fold(placement, crossing, aspect, period)
 
     placement, folded = attempt(n + 1)
+    chosen = n + 1
     widest = int(placement.lane.max()) + 1
     for limit in SHELF_LIMITS:
         if widest > limit and folded.scale < 0.75:
             stacked, other = attempt(limit)
             if other.scale > folded.scale * SHELF_GAIN:
-                placement, folded = stacked, other
+                placement, folded, chosen = stacked, other, limit
+    if kind is not None:
+        placement, folded = attempt(chosen, repeats=True)
     band, column, used, place_ = columns(folded.cuts, placement)
     row = placement.row
     first_column = np.cumsum(used) - used

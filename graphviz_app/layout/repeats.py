@@ -10,6 +10,8 @@ from .pack import Placement
 MIN_REPEATS = 4
 MIN_MATCH = 0.9
 """Share of rows that must equal the row one period later."""
+MOST_TRIED = 16
+"""Shifts that are checked exactly, the most promising first."""
 
 
 def repeat_period(placement: Placement, kind: NDArray[np.int64]) -> int:
@@ -48,11 +50,12 @@ def repeat_period(placement: Placement, kind: NDArray[np.int64]) -> int:
     overlap = rows - np.arange(rows)
     score = same / (4 * overlap)
     longest = rows // MIN_REPEATS
-    for shift in np.argsort(-score[: longest + 1], kind="stable")[:64].tolist():
-        if shift < 2:
-            continue
-        candidates = [d for d in range(2, shift + 1) if shift % d == 0]
-        for period in candidates:
-            if float(np.mean(code[period:] == code[:-period])) >= MIN_MATCH:
-                return period
+
+    def matches(shift: int) -> bool:
+        return float(np.mean(code[shift:] == code[:-shift])) >= MIN_MATCH
+
+    for shift in np.argsort(-score[: longest + 1], kind="stable")[:MOST_TRIED].tolist():
+        if shift >= 2 and matches(shift):
+            divisors = [d for d in range(2, shift + 1) if shift % d == 0]
+            return next(d for d in divisors if matches(d))
     return 0

@@ -417,3 +417,13 @@ def test_lanes_have_the_names_they_were_given(open_scene: Open) -> None:
     page = open_scene("streams4known")
     shown = page.evaluate("host.cglens.mounted.view.list.texts.map((t) => t.text)")
     assert {"stream 0", "stream 1", "stream 2", "stream 3"} <= set(shown)
+
+
+def test_a_fork_of_a_hundred_thousand_stays_bounded(open_scene: Open) -> None:
+    page = open_scene("star100k")
+    assert stats(page)["lines"] < 20_000
+    page.evaluate("host.cglens.mounted.view.camera.set({ x: 0, y: 0, scale: 0.7 })")
+    call(page, "setSelection", 0)
+    seen = stats(page)
+    assert seen["mode"] == "boxes"
+    assert seen["lines"] < 40_000
