@@ -72,4 +72,7 @@ def why_nothing(recording: Recording) -> str:
                 f"nothing was recorded: torch {process.versions['torch']} is built without CUDA; "
                 f"`cglens doctor` says what recording needs"
             )
-    return f"nothing was recorded: the workload captured no CUDA graph; {ADVICE}"
+    return (
+        f"nothing was recorded: the workload captured no CUDA graph; {ADVICE}; "
+        f"`cglens doctor` says whether this machine can record"
+    )

@@ -1,0 +1,46 @@
+"""How `cglens record` reads its command line; what it records is in tests/recorder."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphviz_app import cli
+from graphviz_app.commands import record
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    calls: list[tuple[object, ...]] = []
+
+    def record_to(*arguments: object) -> tuple[None, int, bool]:
+        calls.append(arguments)
+        return None, 7, True
+
+    monkeypatch.setattr(record, "record_to", record_to)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["x.py"], (None, False, False, "x.py", ())),
+        (
+            ["x.py", "-o", "y", "--force", "-m"],
+            (None, False, False, "x.py", ("-o", "y", "--force", "-m")),
+        ),
+        (["-m", "pkg", "--help"], (None, False, True, "pkg", ("--help",))),
+        (["--force", "x.py", "--", "-a"], (None, True, False, "x.py", ("--", "-a"))),
+        (["m:f", ""], (None, False, False, "m:f", ("",))),
+    ],
+)
+def test_the_workloads_own_options_are_left_alone(
+    asked: list[tuple[object, ...]], words: list[str], expected: tuple[object, ...]
+) -> None:
+    assert cli.main(["record", *words]) == 7
+    assert asked == [expected]
+
+
+@pytest.mark.parametrize("words", [[], ["--no-such-option", "x.py"], ["-o"]])
+def test_wrong_usage_is_2(asked: list[tuple[object, ...]], words: list[str]) -> None:
+    assert cli.main(["record", *words]) == 2
+    assert asked == []
