@@ -334,7 +334,13 @@ def test_the_canvas_follows_the_size_of_its_host(open_scene: Open) -> None:
     page = open_scene("block12")
     before = stats(page)["scale"]
     page.set_viewport_size({"width": 600, "height": 400})
-    page.wait_for_function("document.querySelector('.cglens-picture').width === 600")
+    # Not wait_for_function: it polls with eval, which the page's policy forbids.
+    page.evaluate(
+        """async () => {
+          const picture = document.querySelector(".cglens-picture");
+          while (picture.width !== 600) await new Promise(requestAnimationFrame);
+        }"""
+    )
     settle(page)
     assert stats(page)["scale"] < before
     assert stats(page)["scale"] == pytest.approx(stats(page)["fitScale"])
