@@ -43,6 +43,10 @@ class Tables:
         self._by_identity[id(kernel)] = (kernel, place)
         return place
 
+    def release(self) -> None:
+        """Let go of the kernels that were encoded; equal ones still get the same place."""
+        self._by_identity.clear()
+
     def topology(self, topology: Topology) -> str:
         """Return the topology's digest, adding it when it is new."""
         document = dump_topology(topology)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from itertools import islice
 from typing import Any
 
 from ..codec import Tables, dump, encode_graph
@@ -24,10 +25,10 @@ class Sink:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.foreign_replays = 0
-        self.kernels_written = 0
+        self._kernels_written = 0
+        self._topologies_written = 0
         self.serials: set[int] = set()
         self._tables = Tables()
-        self._topologies: set[str] = set()
         self._described = False
         self._opened = False
 
@@ -71,13 +72,7 @@ class Sink:
         document = None
         if graph is not None:
             document = encode_graph(graph, self._tables)
-            for digest, topology in self._tables.topologies.items():
-                if digest not in self._topologies:
-                    self._topologies.add(digest)
-                    self._put("topology", digest=digest, document=topology)
-            for kernel in self._tables.kernels[self.kernels_written :]:
-                self._put("kernel", document=kernel)
-            self.kernels_written = len(self._tables.kernels)
+            self._write_tables()
         self.serials.add(serial)
         self._put(
             "failed" if failed else "graph",
@@ -85,6 +80,19 @@ class Sink:
             info=dump(info),
             document=document,
         )
+
+    def _write_tables(self) -> None:
+        """Write what is new in the tables; what is in the journal is not kept in memory."""
+        topologies, kernels = self._tables.topologies, self._tables.kernels
+        for digest in list(islice(topologies, self._topologies_written, None)):
+            self._put("topology", digest=digest, document=topologies[digest])
+            topologies[digest] = {}
+        self._topologies_written = len(topologies)
+        for place in range(self._kernels_written, len(kernels)):
+            self._put("kernel", document=kernels[place])
+            kernels[place] = {}
+        self._kernels_written = len(kernels)
+        self._tables.release()
 
     def runs(self, rows: list[RunRow]) -> None:
         """Write runs of replays; a run may come again when it is longer."""
