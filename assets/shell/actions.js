@@ -19,6 +19,27 @@ window.cgShell = window.cgShell || {};
     return Object.fromEntries(names.map((name) => [name, view[name]]));
   }
 
+  // What a page, its panel and its matches depend on.
+  const STORES = {
+    place: ["page", "recording", "graph", "body"],
+    focus: ["page", "recording", "graph", "body", "node"],
+    query: ["page", "recording", "graph", "body", "search"],
+  };
+
+  // A short address such as "/" shows the first recording, or its first graph: name them, so that
+  // a copied link means the same elsewhere. The page is there already and is not built again.
+  function complete(context) {
+    const view = shell.view();
+    if (view.page && view.page !== context.page) return;
+    const full = Object.assign({}, view);
+    if (!full.recording) full.recording = context.recording || "";
+    if (!full.graph && context.graph) full.graph = context.key || "";
+    const url = shell.compose(full);
+    if (url.search === shell.compose(view).search) return;
+    window.history.replaceState({}, "", url.pathname + url.search);
+    for (const [name, fields] of Object.entries(STORES)) last[name] = JSON.stringify(pick(full, ...fields));
+  }
+
   function step(by, matches) {
     const found = (matches && matches.indices) || [];
     if (!found.length) return;
@@ -56,9 +77,7 @@ window.cgShell = window.cgShell || {};
       const box = document.getElementById("search");
       const typing = box && document.activeElement === box;
       return [
-        changed("place", pick(view, "page", "recording", "graph", "body")),
-        changed("focus", pick(view, "page", "recording", "graph", "body", "node")),
-        changed("query", pick(view, "page", "recording", "graph", "body", "search")),
+        ...Object.entries(STORES).map(([name, fields]) => changed(name, pick(view, ...fields))),
         typing ? skip() : view.search,
       ];
     },
@@ -114,6 +133,7 @@ window.cgShell = window.cgShell || {};
 
     showFrame(context) {
       shell.context = context || {};
+      complete(shell.context);
       return [shell.context.hint || "Search", { visibility: shell.context.graph ? "visible" : "hidden" }];
     },
 

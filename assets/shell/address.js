@@ -39,10 +39,6 @@ window.cgShell = window.cgShell || {};
     const next = Object.assign({}, now, changes);
     const differs = (one, other) => one.pathname !== other.pathname || one.search !== other.search;
     if (!differs(shell.compose(next), shell.compose(now))) return;
-    // A link names its recording and graph also where they were the first ones.
-    const shown = shell.context || {};
-    if (!next.recording) next.recording = shown.recording || "";
-    if (next.page === "graph" && !next.graph && shown.page === "graph") next.graph = shown.key || "";
     const url = shell.compose(next);
     if (options && options.replace) {
       window.history.replaceState({}, "", url.pathname + url.search);
