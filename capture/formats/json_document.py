@@ -137,6 +137,7 @@ def node_document(node: Node) -> dict[str, Any]:
                         "hex": arguments[offset : offset + size].hex(),
                     }
                     for offset, size in kernel.parameters
+                    if offset >= 0 and size >= 0
                 ]
         document["fields"] = fields
     if node.extra:

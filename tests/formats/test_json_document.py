@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.helpers.recordings import assert_equal, chain, recording_of, recordin
 SCHEMA_FILE = Path(schema.__file__).with_name("recording.schema.json")
 
 
-@pytest.fixture(scope="module")
+@lru_cache(maxsize=1)
 def validator() -> Any:
     document = json.loads(SCHEMA_FILE.read_text())
     jsonschema.Draft202012Validator.check_schema(document)
@@ -36,20 +37,20 @@ def test_the_published_schema_is_the_one_of_the_model() -> None:
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_a_recording_survives(tmp_path: Path, validator: Any, recording: Recording) -> None:
+def test_a_recording_survives(tmp_path: Path, recording: Recording) -> None:
     path = tmp_path / "any.json"
     formats.write(recording, path, force=True)
     assert_equal(recording, formats.read(path))
-    validator.validate(json.loads(path.read_text(encoding="utf-8")))
+    validator().validate(json.loads(path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(DATA.glob("*.dot"))])
-def test_real_graphs_survive_and_fit_the_schema(name: str, tmp_path: Path, validator: Any) -> None:
+def test_real_graphs_survive_and_fit_the_schema(name: str, tmp_path: Path) -> None:
     recording = formats.read(DATA / f"{name}.dot")
     path = tmp_path / "real.json"
     formats.write(recording, path)
     assert_equal(recording, formats.read(path))
-    validator.validate(json.loads(path.read_text()))
+    validator().validate(json.loads(path.read_text()))
 
 
 @pytest.mark.parametrize(
@@ -62,13 +63,13 @@ def test_real_graphs_survive_and_fit_the_schema(name: str, tmp_path: Path, valid
         lambda document: document.update(version=1),
     ],
 )
-def test_the_schema_refuses_what_is_wrong(spoil: Any, tmp_path: Path, validator: Any) -> None:
+def test_the_schema_refuses_what_is_wrong(spoil: Any, tmp_path: Path) -> None:
     path = tmp_path / "chain.json"
     formats.write(recording_of(chain(2)), path)
     document = json.loads(path.read_text())
     spoil(document)
     with pytest.raises(jsonschema.ValidationError):
-        validator.validate(document)
+        validator().validate(document)
 
 
 def test_parameters_are_cut_out_of_the_argument_buffer(tmp_path: Path) -> None:
