@@ -21,6 +21,7 @@ from ..state import ViewState
 from .attributes import attributes
 from .facts import Children, copy_button, section_view
 
+NAME_CHARACTERS = 8_000
 NEIGHBOURS = 60
 """Links shown per direction; a join of thousands would bury the rest of the panel."""
 
@@ -93,23 +94,29 @@ def node_heading(node: Node, state: ViewState) -> Children:
                 ),
             ],
         ),
-        html.H2(short, title=full),
+        html.H2(short, title=full[:NAME_CHARACTERS]),
     ]
     if full != short or kernel is not None:
-        head.append(html.Div([html.Code(full), copy_button(full)], className="full-name"))
+        head.append(_name(full))
     if kernel is not None and kernel.name != full:
         head.append(
             html.Details(
                 [
                     html.Summary("mangled name"),
-                    html.Div(
-                        [html.Code(kernel.name), copy_button(kernel.name)], className="full-name"
-                    ),
+                    _name(kernel.name),
                 ],
                 className="mangled",
             )
         )
     return [html.Header(head, className="details-head")]
+
+
+def _name(name: str) -> Component:
+    cut = len(name) - NAME_CHARACTERS
+    if cut > 0:
+        more = f" and {text.counted(cut, 'character')} more, which an export has"
+        return html.Div([html.Code(name[:NAME_CHARACTERS]), more], className="full-name")
+    return html.Div([html.Code(name), copy_button(name)], className="full-name")
 
 
 def go_link(context: Context, label: Any, changes: dict[str, Any], **props: Any) -> Component:

@@ -294,6 +294,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "field": "label",
             "headerName": "Label",
             "headerTooltip": "What tells it from its siblings",
+            "hide": not any(row.get("label") for row in rows),
             "minWidth": 96,
             "flex": 1,
             "filter": "agTextColumnFilter",

@@ -13,6 +13,7 @@ import dash
 import pytest
 from dash.development.base_component import Component
 
+from capture.errors import FormatError
 from graphviz_app import pages as pages_package
 from graphviz_app.app import Settings, create_app
 from graphviz_app.ids import GraphPage, Overview, Shell
@@ -346,3 +347,60 @@ print([name for name in sys.modules if name.split(".")[0] in ("torch", "cuda", "
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_assets_are_found_in_a_checkout_and_in_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphviz_app import app as module
+
+    assert (module.assets_folder() / "shell" / "address.js").is_file()
+    installed = tmp_path / "graphviz_app"
+    (installed / "assets").mkdir(parents=True)
+    monkeypatch.setattr(module, "PACKAGE", installed)
+    assert module.assets_folder() == installed / "assets"
+
+
+def test_every_script_and_style_of_ours_is_on_the_page(app: dash.Dash) -> None:
+    page = app.server.test_client().get("/").get_data(as_text=True)
+    folder = Path(app.config.assets_folder)
+    for path in [*folder.glob("*.css"), *folder.glob("*.js"), *(folder / "shell").glob("*.js")]:
+        assert path.name in page
+
+
+def test_a_graph_that_cannot_be_read_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = synthetic.recording({"a": synthetic.chain(3)}, failed=False)
+    run._graphs.clear()
+
+    def broken(key: str) -> Any:
+        raise FormatError(f"the stored graph {key} is damaged: expected 3 columns, found 2")
+
+    run._load = broken
+    app = create_app(Store([("run.cgl", run)]))
+    content = json.dumps(page_at(app, "/graph"))
+    assert "is damaged: expected 3 columns, found 2" in content
+    assert "Go to the overview" in content
+    client = app.server.test_client()
+    assert client.get("/scene/run", query_string={"graph": "train.py:a#0"}).status_code == 422
+
+
+def test_a_cycle_in_a_file_is_drawn_and_said() -> None:
+    graph = synthetic.chain(3)
+    graph.topology.source.append(2)
+    graph.topology.target.append(0)
+    store = Store([("run.cgl", synthetic.recording({"a": graph}, failed=False))])
+    scene = (
+        create_app(store)
+        .server.test_client()
+        .get("/scene/run", query_string={"graph": "train.py:a#0"})
+    )
+    assert b"has a cycle, which CUDA does not allow: 1 edge" in scene.data
+
+
+def test_a_name_of_a_megabyte_is_cut_where_it_is_shown() -> None:
+    graph = synthetic.chain(1, kinds=1)
+    graph.payloads[0].kernel.name = "k" * 1_000_000
+    app = create_app(Store([("run.cgl", synthetic.recording({"a": graph}, failed=False))]))
+    assert len(json.dumps(page_at(app, "/graph"))) < 100_000
+    shown = details_at(app, page="graph", recording="run", graph="train.py:a#0", node=0)
+    assert len(shown) < 100_000
