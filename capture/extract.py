@@ -209,5 +209,5 @@ def _attributes_how(reader: Reader) -> str:
         f"first and last of each distinct launch"
     )
     if rare.launches_in_full:
-        how += f", and every node of {rare.launches_in_full:,} launches where one differs"
+        how += f", and every node where one of the two differs ({rare.launches_in_full:,} of them)"
     return f"{how} (rare: {others})"

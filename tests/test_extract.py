@@ -9,7 +9,9 @@ import pytest
 from capture import nodes
 from capture.errors import DriverError
 from capture.extract import extract
+from capture.model import Graph
 from capture.nodes.base import Category, NodeType
+from capture.nodes.kernel import ALL_ATTRIBUTES_LIMIT
 from capture.nodes.reader import MAX_WARNINGS, Reader
 from tests.driver.test_contract import FakeWorld
 from tests.helpers.declared import NODES, Declared, graph, kernel, without_names
@@ -166,6 +168,83 @@ def test_functions_are_described_once(world: FakeWorld) -> None:
     assert world.driver.calls.count("cuFuncGetName") == 1
     assert world.driver.calls.count("cuOccupancyMaxActiveBlocksPerMultiprocessor") == 1
     assert world.driver.calls.count("cuGraphKernelNodeGetParams") == 1
+
+
+WINDOW = {"access_policy_window": {"base_address": 64, "size_bytes": 128}}
+PLAIN, ODD = 150, 60
+
+
+def launches_of_three_kinds(world: FakeWorld, *, odd_at: int) -> Graph:
+    """150 plain nodes, 60 of which one has a rare attribute, and one more node."""
+    plain = [kernel(world) for _ in range(PLAIN)]
+    wide = [kernel(world, block=(64, 1, 1)) for _ in range(ODD)]
+    wide[odd_at] = kernel(world, block=(64, 1, 1), attributes=WINDOW)
+    return graph([*plain, *wide, kernel(world, priority=-3)], [])
+
+
+def asked_positions(world: FakeWorld, handle: int) -> list[int]:
+    nodes = world.driver.nodes(handle)
+    return [nodes.index(node) for node in world.driver.asked_rare]
+
+
+@pytest.mark.parametrize("odd_at", [0, ODD - 1])
+def test_an_odd_end_has_all_nodes_of_its_launch_read(world: FakeWorld, odd_at: int) -> None:
+    built = launches_of_three_kinds(world, odd_at=odd_at)
+    handle = world.build(built)
+    found = extract(world.driver, handle)
+    assert found.graph.payloads == built.payloads
+    asked = asked_positions(world, handle)
+    assert len(asked) == len(set(asked))
+    assert set(asked) == {0, PLAIN - 1, *range(PLAIN, PLAIN + ODD), PLAIN + ODD}
+    how = found.evidence["attributes"].how
+    assert "rare attributes were read on 63 of 211 kernel nodes" in how
+    assert "first and last of each distinct launch, and every node where one of the two differs (1 of them)" in how
+
+
+def test_rare_attributes_between_two_plain_ends_are_not_reported(world: FakeWorld) -> None:
+    built = launches_of_three_kinds(world, odd_at=7)
+    handle = world.build(built)
+    found = extract(world.driver, handle)
+    assert set(asked_positions(world, handle)) == {0, PLAIN - 1, PLAIN, PLAIN + ODD - 1, 210}
+    assert found.graph.payloads[PLAIN + 7].attributes == {}
+    how = found.evidence["attributes"].how
+    assert "read on 5 of 211 kernel nodes: first and last of each distinct launch (" in how
+
+
+def test_all_attributes_when_asked_for(world: FakeWorld) -> None:
+    built = launches_of_three_kinds(world, odd_at=7)
+    found = extract(world.driver, world.build(built), all_attributes=True)
+    assert found.graph.payloads == built.payloads
+    assert "distinct launch" not in found.evidence["attributes"].how
+    assert "mem_sync_domain" in found.evidence["attributes"].how
+
+
+@pytest.mark.parametrize("bodies", [False, True])
+def test_small_graphs_have_all_attributes_read(world: FakeWorld, bodies: bool) -> None:
+    nodes = [kernel(world) for _ in range(ALL_ATTRIBUTES_LIMIT)]
+    nodes[7] = kernel(world, attributes=WINDOW)
+    built = graph(nodes, [])
+    if bodies:
+        inner = graph(nodes[100:], [])
+        built = graph([*nodes[:100], Declared("child_graph", None, (("child", inner),))], [])
+    found = extract(world.driver, world.build(built))
+    assert without_names(found.graph) == built
+    assert len(world.driver.asked_rare) == ALL_ATTRIBUTES_LIMIT
+    assert "distinct launch" not in found.evidence["attributes"].how
+
+
+def test_refused_attributes_are_absent_with_the_reason(
+    world: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(nodes: Sequence[int]) -> Any:
+        raise DriverError("cuGraphKernelNodeGetAttribute", 801, "CUDA_ERROR_NOT_SUPPORTED")
+
+    monkeypatch.setattr(world.driver, "launch_attributes", refuse)
+    found = extract(world.driver, chain_of(world, 600))
+    assert found.graph.payloads[599].priority is None
+    assert len(found.warnings) == 1
+    assert not found.evidence["attributes"].present
+    assert "CUDA_ERROR_NOT_SUPPORTED" in found.evidence["attributes"].reason
 
 
 def test_a_graph_that_is_being_captured(world: FakeWorld) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from operator import add, mul
 
 from ..errors import DriverError
 from .entry_points import EntryPoints
+from .many import Slots, blocks
 from .records import EdgeColumns
 
 EDGE_LIST_LIMIT = 8_000
@@ -50,33 +51,38 @@ class EdgeCalls:
 
     def edges_by_dependencies(self, nodes: Sequence[int]) -> EdgeColumns:
         """Read edges with one ``cuGraphNodeGetDependencies`` for each node, linear in nodes."""
-        many, reader = self.entry.many, self.entry.reader(_DEPENDENCIES)
-        sizes = (8 * _SLOTS, 8 * _SLOTS, 8)
-        found, data, counts = slots = [many.take(size) for size in sizes]
+        reader = self.entry.reader(_DEPENDENCIES)
+        found, data, counts = slots = [Slots(size) for size in (8 * _SLOTS, 8 * _SLOTS, 8)]
         handles, words, targets = array("Q"), array("Q"), array("q")
         results: list[int] = []
         full: list[int] = []
-        for block in many.blocks(nodes):
+        for block in blocks(nodes):
             start = len(results)
             counts.fill(_SLOTS)
             answers = list(map(reader, block, *(column.outputs for column in slots)))
             block_handles = array("Q", found.read(len(block)))
             block_words = array("Q", data.read(len(block)))
-            for index, count in enumerate(array("Q", counts.read(len(block)))):
-                if count == 0 or answers[index]:
-                    continue
-                if count >= _SLOTS:
-                    # Full slots may have been too few.
-                    full.append(start + index)
-                    continue
-                at = index * _SLOTS
-                for slot in range(at, at + count):
-                    handles.append(block_handles[slot])
-                    words.append(block_words[slot])
-                    targets.append(start + index)
+            block_counts = array("Q", counts.read(len(block))).tolist()
+            if any(answers):
+                block_counts = [
+                    0 if answer else count
+                    for answer, count in zip(answers, block_counts, strict=True)
+                ]
+            # Most nodes have one predecessor at most.
+            single = [count == 1 for count in block_counts]
+            handles.extend(compress(block_handles[::_SLOTS], single))
+            words.extend(compress(block_words[::_SLOTS], single))
+            targets.extend(compress(range(start, start + len(block)), single))
+            if max(block_counts) > 1:
+                for index, count in enumerate(block_counts):
+                    if count >= _SLOTS:
+                        full.append(start + index)  # full slots may have been too few
+                    elif count > 1:
+                        at = index * _SLOTS
+                        handles.extend(block_handles[at : at + count])
+                        words.extend(block_words[at : at + count])
+                        targets.extend([start + index] * count)
             results += answers
-        for column, size in zip(slots, sizes, strict=True):
-            many.give(column, size)
         refused = self.entry.failures(_DEPENDENCIES, results)
         for index in full:
             try:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import DriverError, NotSupportedError
-from .many import Many
+from .many import each
 
 INVALID_VALUE = 1
 NOT_SUPPORTED = 801
@@ -98,7 +98,6 @@ class EntryPoints:
         self._find = find
         self._functions: dict[str, Callable[..., int]] = {}
         self._readers: dict[tuple[str, bool], Callable[..., int]] = {}
-        self.many = Many()
 
     def get(self, name: str) -> Callable[..., int]:
         """Return a driver function that returns its ``CUresult``.
@@ -128,16 +127,13 @@ class EntryPoints:
         return address
 
     def reader(self, name: str) -> Callable[..., int]:
-        """Return a function that reads one node, in the form for many calls.
-
-        It has no declared argument types: pointers must be ``c_void_p``, for an integer would be
-        cut to 32 bits.
-        """
+        """Return a function that reads one node, in the form for many calls."""
         keep_lock = "cupti" not in sys.modules
         function = self._readers.get((name, keep_lock))
         if function is None:
             make = ctypes.PYFUNCTYPE if keep_lock else ctypes.CFUNCTYPE
-            function = self._readers[name, keep_lock] = make(ctypes.c_int)(self._address(name))
+            prototype = make(ctypes.c_int, *SIGNATURES[name])
+            function = self._readers[name, keep_lock] = prototype(self._address(name))
         return function
 
     def has(self, name: str) -> bool:
@@ -186,7 +182,7 @@ class EntryPoints:
             ``len(nodes) * size`` of them.
         refused : dict of int to DriverError
         """
-        outputs, results = self.many.each(self.reader(name), nodes, size)
+        outputs, results = each(self.reader(name), nodes, size)
         return outputs, self.failures(name, results)
 
     def failures(self, name: str, results: list[int]) -> dict[int, DriverError]:

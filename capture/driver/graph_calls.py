@@ -82,7 +82,6 @@ class GraphCalls:
 
     def nodes(self, graph: int) -> list[int]:
         """See :meth:`capture.driver.protocol.Driver.nodes`."""
-        self.entry.many.forget()
         count = ctypes.c_size_t()
         self.entry.check("cuGraphGetNodes", graph, None, ctypes.byref(count))
         if not count.value:

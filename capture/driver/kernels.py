@@ -51,20 +51,28 @@ class _Reading:
         # Only a buffer that starts with its first parameter can be read in one piece.
         self.joined = first == 0 and self.relative == sorted(self.relative)
 
-    def read(self, address: int) -> bytes:
-        """Read the arguments that ``kernelParams`` at an address points to."""
-        pointers = self.pointers(MEMORY, address)
-        first = pointers[0]
-        if self.joined and list(map(sub, pointers, repeat(first))) == self.relative:
-            # The driver keeps them at their offsets: one read, then clear what lies between.
-            buffer = MEMORY[first : first + self.joined_bytes]
-            if not self.gaps:
-                return buffer
-            writable = bytearray(buffer)
-        else:
-            writable = bytearray(self.end)
-            for pointer, (offset, size) in zip(pointers, self.layout, strict=True):
-                writable[offset : offset + size] = MEMORY[pointer : pointer + size]
+    def read(self, addresses: Sequence[int]) -> list[bytes]:
+        """Read the arguments that ``kernelParams`` at each address points to."""
+        rows = list(map(self.pointers, repeat(MEMORY), addresses))
+        first, *others = zip(*rows, strict=True)
+        # The driver keeps them at their offsets: one read each, then clear what lies between.
+        if self.joined and all(
+            list(map(sub, column, first)) == [offset] * len(first)
+            for column, offset in zip(others, self.relative[1:], strict=True)
+        ):
+            size = self.joined_bytes
+            buffers = [MEMORY[start : start + size] for start in first]
+            return list(map(self._clear_gaps, buffers)) if self.gaps else buffers
+        return list(map(self._read_single, rows))
+
+    def _read_single(self, pointers: Sequence[int]) -> bytes:
+        buffer = bytearray(self.end)
+        for pointer, (offset, size) in zip(pointers, self.layout, strict=True):
+            buffer[offset : offset + size] = MEMORY[pointer : pointer + size]
+        return bytes(buffer)
+
+    def _clear_gaps(self, buffer: bytes) -> bytes:
+        writable = bytearray(buffer)
         for start, end in self.gaps:
             writable[start:end] = bytes(end - start)
         return bytes(writable)
@@ -159,22 +167,22 @@ class KernelCalls:
         self, launches: Sequence[LaunchRow], layouts: Sequence[Layout | None]
     ) -> list[bytes | None]:
         """See :meth:`capture.driver.protocol.Driver.arguments`."""
-        readings: dict[int, _Reading] = {}
-        found: list[bytes | None] = []
-        for launch, layout in zip(launches, layouts, strict=True):
-            parameters, packed = launch[8], launch[9]
-            if packed:
-                found.append(_read_packed(packed))
-            elif layout is None:
-                found.append(None)
-            elif not layout:
-                found.append(b"")
-            elif not parameters:
-                found.append(None)
-            else:
-                # Launches of one function share their layout object.
-                reading = readings.get(id(layout))
-                if reading is None:
-                    reading = readings[id(layout)] = _Reading(layout)
-                found.append(reading.read(parameters))
+        found: list[bytes | None] = [None] * len(launches)
+        # Launches of one function share their layout object.
+        groups: dict[int, tuple[Layout, list[int]]] = {}
+        for index, (launch, layout) in enumerate(zip(launches, layouts, strict=True)):
+            if launch[9]:
+                found[index] = _read_packed(launch[9])
+            elif layout:
+                if launch[8]:
+                    group = groups.get(id(layout))
+                    if group is None:
+                        group = groups[id(layout)] = layout, []
+                    group[1].append(index)
+            elif layout is not None:
+                found[index] = b""
+        for layout, indices in groups.values():
+            buffers = _Reading(layout).read([launches[index][8] for index in indices])
+            for index, buffer in zip(indices, buffers, strict=True):
+                found[index] = buffer
         return found

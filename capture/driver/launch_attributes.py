@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .entry_points import EntryPoints
+from .many import each
 from .records import LaunchAttributes, RareAttributes
 
 _CALL = "cuGraphKernelNodeGetAttribute"
@@ -77,13 +79,16 @@ class AttributeCalls:
         columns: dict[int, list[Any]] = {number: [] for number in ALWAYS}
         for number in answered:
             outputs, results = self._ask(number, nodes)
-            rows = _layout(_attribute(number)).iter_unpack(outputs)
+            column: list[Any]
             if number == _CLUSTER:
-                column: list[Any] = [row if any(row) else None for row in rows]
-            elif number == _COOPERATIVE:
-                column = [value != 0 for (value,) in rows]
+                column = [None] * len(nodes)
+                if outputs != bytes(len(outputs)):
+                    rows = _layout(_attribute(number)).iter_unpack(outputs)
+                    column = [row if any(row) else None for row in rows]
             else:
-                column = [value for (value,) in rows]
+                column = array("i", outputs)[:: _BYTES // 4].tolist()
+                if number == _COOPERATIVE:
+                    column = list(map(bool, column))
             if any(results):
                 column = [
                     None if result else value for value, result in zip(column, results, strict=True)
@@ -117,7 +122,7 @@ class AttributeCalls:
         return RareAttributes(differing, tuple(_attribute(number).name for number in answered))
 
     def _ask(self, number: int, nodes: Sequence[int]) -> tuple[bytes, list[int]]:
-        return self.entry.many.each(self.entry.reader(_CALL), nodes, _BYTES, number)
+        return each(self.entry.reader(_CALL), nodes, _BYTES, number)
 
     def answered(self, nodes: Sequence[int]) -> list[int]:
         """Return the attributes this driver answers for, found out on a few nodes, once."""

@@ -126,10 +126,11 @@ def _decode_block(
     driver = reader.driver
     with reader.phase("launches"):
         rows = reader.values(driver.launches(handles), handles)
-        present = [index for index, row in enumerate(rows) if row is not None]
-        if len(present) < len(rows):
-            handles = [handles[index] for index in present]
         found = [row for row in rows if row is not None]
+        present: Sequence[int] = range(len(rows))
+        if len(found) < len(rows):
+            present = [index for index, row in enumerate(rows) if row is not None]
+            handles = [handles[index] for index in present]
     with reader.phase("attributes"):
         cluster, cooperative, priority = _attributes(reader, handles)
     with reader.phase("functions"):

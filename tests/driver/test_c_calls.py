@@ -12,6 +12,7 @@ import types
 import pytest
 
 from capture.driver import edges as edge_calls
+from capture.driver import many
 from capture.driver.edges import EdgeCalls
 from capture.driver.entry_points import EntryPoints
 from capture.driver.graph_calls import GraphCalls
@@ -21,12 +22,15 @@ from capture.driver.node_calls import NodeCalls
 from capture.errors import NotSupportedError
 from capture.extract import extract
 from capture.model import Graph
+from capture.nodes import kernel as kernel_nodes
 from capture.nodes.kernel import KernelPayload
-from tests.driver.contract import DriverContract
+from tests.driver.contract import DriverContract, pytest_generate_tests
 from tests.driver.test_contract import FakeWorld
 from tests.helpers.c_functions import CFunctions
 from tests.helpers.declared import TOPOLOGIES, Declared, graph, kernel
 from tests.helpers.fake_driver import FakeDriver
+
+__all__ = ["pytest_generate_tests"]
 
 
 class CDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls):
@@ -102,11 +106,60 @@ def test_launch_attributes_that_differ_from_their_default() -> None:
     built = graph([kernel(world), odd, kernel(world)], [])
     found = extract(world.driver, world.build(built))
     assert found.graph.payloads == built.payloads
-    assert "mem_sync_domain_map" in found.evidence["attributes"].how
+    how = found.evidence["attributes"].how
+    assert "mem_sync_domain_map" in how
+    assert "priority" in how
+    assert "of each distinct launch" not in how
     before = world.functions.asked.count("cuGraphKernelNodeGetAttribute")
     extract(world.driver, world.build(built))
     asked = world.functions.asked.count("cuGraphKernelNodeGetAttribute") - before
     assert asked == 3 * 6  # only the six that this driver answers for
+
+
+def test_more_nodes_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every column must go on where the block before ended, refused nodes included."""
+    block = 8
+    monkeypatch.setattr(many, "BLOCK", block)
+    monkeypatch.setattr(kernel_nodes, "_BLOCK", block)
+    world = CWorld()
+    count = 2 * block + 5
+    kernels = [
+        kernel(
+            world,
+            index=index,
+            priority=-(index % 3),
+            cluster=(2, 1, 1) if index % 5 == 0 else None,
+            cooperative=index % 7 == 0,
+        )
+        for index in range(count)
+    ]
+    edges = [(i, i + 1) for i in range(count - 1)] + [(0, j) for j in range(block - 3, block + 3)]
+    built = graph(kernels, edges)
+    handle = world.build(built)
+    listed = extract(world.driver, handle).graph
+    assert listed.topology == built.topology
+    assert listed.payloads == built.payloads
+    monkeypatch.setattr(edge_calls, "EDGE_LIST_LIMIT", 0)
+    nodes = world.driver.nodes(handle)
+    gone = {3, block - 1, block, 2 * block + 1}
+    world.fake.destroyed |= {nodes[at] for at in gone}
+    found = extract(world.driver, handle).graph
+    expected = [None if at in gone else payload for at, payload in enumerate(built.payloads)]
+    assert found.payloads == expected
+    kept = [edge for edge in built.edges() if edge.target not in gone]
+    assert list(found.edges()) == kept
+
+
+def test_several_edges_between_two_nodes() -> None:
+    world = CWorld()
+    pairs = [(0, 1), (0, 1, 1, 0, 1), (0, 2, 2, 0, 1), (1, 2)]
+    built = graph([kernel(world) for _ in range(3)], pairs)  # type: ignore[arg-type]
+    handle = world.build(built)
+    nodes = world.driver.nodes(handle)
+    listed = world.driver.edges_by_list(handle, nodes)  # type: ignore[attr-defined]
+    asked = world.driver.edges_by_dependencies(nodes)  # type: ignore[attr-defined]
+    assert listed[:5] == asked[:5]
+    assert listed[:5] == ([0, 0, 0, 1], [1, 1, 2, 2], [0, 1, 2, 0], [], [0, 1, 1, 0])
 
 
 @pytest.mark.parametrize("joined", [True, False])

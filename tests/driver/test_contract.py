@@ -5,11 +5,15 @@ import pytest
 from capture.extract import extract
 from capture.model import Graph, Kernel
 from capture.nodes.host import symbol_of
-from tests.driver.contract import DriverContract, test_every_node_type_is_declared
+from tests.driver.contract import (
+    DriverContract,
+    pytest_generate_tests,
+    test_every_node_type_is_declared,
+)
 from tests.helpers.declared import NODES, Declared, graph, kernel, without_names
 from tests.helpers.fake_driver import FakeDriver
 
-__all__ = ["test_every_node_type_is_declared"]
+__all__ = ["pytest_generate_tests", "test_every_node_type_is_declared"]
 
 
 class FakeWorld:
@@ -31,7 +35,6 @@ class FakeWorld:
     event = 0x2CE213D0
     host_function = 0x1000
     host_symbol = symbol_of(0x1000)
-    semaphores = True
 
     def __init__(self, *, node_params: bool) -> None:
         self.driver = FakeDriver(node_params=node_params)

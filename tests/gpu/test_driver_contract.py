@@ -10,10 +10,12 @@ from capture.driver import edges as edge_calls
 from capture.driver.cuda_bindings import CudaDriver
 from capture.errors import NotSupportedError
 from capture.extract import extract
-from tests.driver.contract import DriverContract
+from tests.driver.contract import DriverContract, pytest_generate_tests
 from tests.gpu.real_world import RealWorld
-from tests.helpers.declared import TOPOLOGIES, Declared, World, graph, kernel
+from tests.helpers.declared import NODES, TOPOLOGIES, Declared, World, graph, kernel
 from tests.workloads.chains import chain, checked, fork_join
+
+__all__ = ["pytest_generate_tests"]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,8 @@ def world(real: RealWorld) -> World:
 
 
 class TestRealDriver(DriverContract):
-    pass
+    # An external semaphore needs another API, such as Vulkan, to make it.
+    nodes = tuple(name for name in NODES if "semaphore" not in name)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -44,17 +47,16 @@ def test_both_ways_of_reading_edges_agree(real: RealWorld, topology: str) -> Non
 
 
 def test_edges_keep_ports_and_type(real: RealWorld) -> None:
-    nodes = [kernel(real), kernel(real), kernel(real)]
-    # Port 1 of a kernel is "programmatic": its dependents may start early.
-    built = graph(nodes, [(0, 1, 1, 0, 1), (1, 2)])  # type: ignore[list-item]
+    # Each edge has ends of its own and is added alone: given a programmatic and a plain edge in
+    # one call, a driver of CUDA 13.0 answered port 1 for both.
+    # Ports of a kernel: 0 complete, 1 programmatic, 2 launch order; type 1 is programmatic.
+    edges = [(0, 1, 1, 0, 1), (2, 3), (4, 5, 2, 0, 1)]
+    built = graph([kernel(real) for _ in range(6)], edges)  # type: ignore[arg-type]
     handle = real.build(built)
     handles = real.driver.nodes(handle)
-    for found in (
-        real.driver.edges_by_list(handle, handles),
-        real.driver.edges_by_dependencies(handles),
-    ):
-        assert found.from_port == built.topology.from_port
-        assert found.type == built.topology.edge_type
+    listed = real.driver.edges_by_list(handle, handles)
+    asked = real.driver.edges_by_dependencies(handles)
+    assert listed[:5] == asked[:5] == ([0, 2, 4], [1, 3, 5], [1, 0, 2], [], [1, 0, 1])
 
 
 def test_launch_attributes(real: RealWorld) -> None:

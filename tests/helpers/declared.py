@@ -35,8 +35,6 @@ class World(Protocol):
     event: int
     host_function: int
     host_symbol: tuple[str, str]
-    semaphores: bool
-    """Whether nodes with external semaphores can be built."""
 
     def build(self, graph: Graph) -> int:
         """Build a graph and return its handle."""
