@@ -87,7 +87,7 @@ class NoGpuError(DriverError):
 
 
 class NotSupportedError(DriverError):
-    """This driver does not have the call that was asked for."""
+    """The driver does not have the call that was asked for."""
 
 
 class FormatError(GraphLensError):

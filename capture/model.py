@@ -9,13 +9,14 @@ Nothing here knows how anything is stored, drawn or read from a driver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
 from .errors import LookupFailed
+from .timings import Timings
 
 Extra = dict[str, Any]
 """What was read and not understood; it is kept, shown and written back."""
@@ -405,6 +406,8 @@ class Recording:
         Returns the graph of a key; called at most once per key while the result is kept.
     timeline : callable or list, optional
         The events, or a function that loads them.
+    timings : dict of str to (Timings or callable), optional
+        Node timings by executable id, or functions that load them.
     """
 
     def __init__(
@@ -417,6 +420,7 @@ class Recording:
         processes: list[Process] | None = None,
         load: Callable[[str], Graph] | None = None,
         timeline: Callable[[], list[Event]] | list[Event] | None = None,
+        timings: Mapping[str, Timings | Callable[[], Timings]] | None = None,
         extra: Extra | None = None,
         loaded: dict[str, Graph] | None = None,
     ) -> None:
@@ -429,6 +433,7 @@ class Recording:
         self._load = load
         self._graphs: dict[str, Graph] = dict(loaded or {})
         self._timeline = timeline if timeline is not None else []
+        self._timings: dict[str, Timings | Callable[[], Timings]] = dict(timings or {})
 
     def info(self, key: str) -> GraphInfo:
         """Return what is known about a graph or a failed capture.
@@ -461,9 +466,15 @@ class Recording:
         graph = self._graphs.get(key)
         if graph is None:
             if self._load is None:
-                raise LookupFailed(f"graph {key!r} was not read: its nodes are not in the recording")
+                raise LookupFailed(
+                    f"graph {key!r} was not read: its nodes are not in the recording"
+                )
             graph = self._graphs[key] = self._load(key)
         return graph
+
+    def is_loaded(self, key: str) -> bool:
+        """Say whether a graph is in memory."""
+        return key in self._graphs
 
     def forget(self, key: str) -> None:
         """Drop a loaded graph from memory; it loads again when asked for."""
@@ -473,6 +484,29 @@ class Recording:
     def executables_of(self, key: str) -> list[Executable]:
         """Return the executables that were instantiated from a graph."""
         return [item for item in self.executables if item.graph == key]
+
+    @property
+    def timed(self) -> list[str]:
+        """Ids of the executables that have node timings."""
+        return list(self._timings)
+
+    def timings(self, executable: str) -> Timings | None:
+        """Return the node timings of an executable, or ``None`` when it has none.
+
+        Raises
+        ------
+        FormatError
+            The stored timings are damaged.
+        """
+        found = self._timings.get(executable)
+        if callable(found):
+            found = self._timings[executable] = found()
+        return found
+
+    def timings_of(self, key: str) -> list[Timings]:
+        """Return the node timings of a graph's executables, in order of instantiation."""
+        found = (self.timings(item.id) for item in self.executables_of(key))
+        return [timings for timings in found if timings is not None]
 
     @property
     def timeline(self) -> list[Event]:

@@ -11,6 +11,20 @@ from typing import Any
 
 import msgspec
 
+NODE_COLUMNS = (
+    "node",
+    "count",
+    "minimum_ns",
+    "median_ns",
+    "p95_ns",
+    "start_ns",
+    "gap_ns",
+    "stream",
+    "sample_start_ns",
+    "sample_duration_ns",
+)
+"""Fields of :class:`Timings` that have one value per row."""
+
 
 class Timings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """When every node of an executable ran, over the traced replays.

@@ -7,6 +7,7 @@
     topologies/<digest>.json  types and edges of one level, shared by graphs
     graphs/<n>.json           one graph: payloads as columns (capture.codec)
     timeline.json             events as columns
+    timings/<n>.json          node timings of one executable, as columns
 
 Reading looks at ``recording.json`` alone; the rest is read when asked for. Members and fields that
 this version does not know are kept and written back.
@@ -22,7 +23,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ..columns import pack_records, unpack_records
+from ..columns import pack, pack_records, unpack, unpack_records
 from ..errors import FormatError
 from ..model import (
     Event,
@@ -35,6 +36,7 @@ from ..model import (
     Recording,
     Topology,
 )
+from ..timings import NODE_COLUMNS, Timings
 from . import documents
 from .archive import Archive
 from .base import Format
@@ -55,6 +57,7 @@ _KNOWN_FIELDS = frozenset(
         "executables",
         "processes",
         "documents",
+        "timings",
     ]
 )
 
@@ -115,6 +118,21 @@ class _Loader:
         except (msgspec.ValidationError, RecursionError) as error:
             raise FormatError(f"{where}: {error}") from error
 
+    def timings(self, place: str) -> Timings:
+        from ..codec import load
+
+        where = f"{self._archive.path}: {place}"
+        document = self._decode(place)
+        if not isinstance(document, dict) or type(document.get("rows")) is not int:
+            raise FormatError(f"{where} has no number of rows")
+        columns = documents.field(document, "columns", dict, where)
+        rows = {
+            name: unpack(column, document["rows"], f"{where}.{name}")
+            for name, column in columns.items()
+        }
+        rest = {name: value for name, value in document.items() if name not in ("rows", "columns")}
+        return load(Timings, {**rest, **rows}, where)
+
     def _decode(self, name: str) -> Any:
         return documents.decode(self._archive.read(name), f"{self._archive.path}: {name}")
 
@@ -169,6 +187,9 @@ def read(path: Path) -> Recording:
     places = documents.field(manifest, "documents", dict, where)
     if not all(isinstance(place, str) for place in places.values()):
         raise FormatError(f"{where}.documents has a place that is no text")
+    timed = documents.field(manifest, "timings", dict, where)
+    if not all(isinstance(place, str) for place in timed.values()):
+        raise FormatError(f"{where}.timings has a place that is no text")
     loader = _Loader(archive, places)
     recording = PackedRecording(
         load(Metadata, documents.field(manifest, "metadata", dict, where), f"{where}.metadata"),
@@ -180,9 +201,10 @@ def read(path: Path) -> Recording:
         processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
         load=loader.graph,
         timeline=loader.timeline,
+        timings={name: partial(loader.timings, place) for name, place in timed.items()},
         extra={name: value for name, value in manifest.items() if name not in _KNOWN_FIELDS},
     )
-    known = {MANIFEST, KERNELS, TIMELINE, *places.values()}
+    known = {MANIFEST, KERNELS, TIMELINE, *places.values(), *timed.values()}
     recording.members = {
         name: partial(archive.read, name)
         for name in archive.names()
@@ -205,7 +227,7 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     places: dict[str, str] = {}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for key in keys:
-            loaded = key in recording._graphs
+            loaded = recording.is_loaded(key)
             graph = stored_graph(recording, key)
             if graph is None:
                 continue
@@ -216,6 +238,13 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
         for digest, topology in tables.topologies.items():
             _put(archive, f"topologies/{digest}.json", topology)
         _put(archive, KERNELS, tables.kernels)
+        executables = [item for item in recording.executables if everything or item.graph in wanted]
+        timed: dict[str, str] = {}
+        for item in executables:
+            timings = recording.timings(item.id)
+            if timings is not None:
+                timed[item.id] = f"timings/{len(timed)}.json"
+                _put(archive, timed[item.id], dump_timings(timings))
         events = [event for event in recording.timeline if everything or event.graph in wanted]
         rows = [msgspec.to_builtins(event) for event in events]
         _put(archive, TIMELINE, {"count": len(rows), "columns": pack_records(rows)})
@@ -227,16 +256,24 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
             "metadata": dump(recording.metadata),
             "graphs": [dump(i) for key, i in recording.graphs.items() if key in wanted],
             "failed": [dump(i) for key, i in recording.failed.items() if key in wanted],
-            "executables": [
-                dump(item) for item in recording.executables if everything or item.graph in wanted
-            ],
+            "executables": [dump(item) for item in executables],
             "processes": [dump(process) for process in recording.processes],
             "documents": places,
+            "timings": timed,
         }
         _put(archive, MANIFEST, manifest)
         if everything and isinstance(recording, PackedRecording):
             for name, content in sorted(recording.members.items()):
                 _put_bytes(archive, name, content())
+
+
+def dump_timings(timings: Timings) -> dict[str, Any]:
+    """Turn node timings into a document: columns of one length packed, the rest as it is."""
+    from ..codec import dump
+
+    document = dump(timings)
+    columns = {name: pack(document.pop(name)) for name in NODE_COLUMNS if name in document}
+    return {**document, "rows": len(timings.node), "columns": columns}
 
 
 def stored_graph(recording: Recording, key: str) -> Graph | None:

@@ -70,7 +70,7 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
             if key not in infos:
                 continue
             stream.write(separator + b'{"info": ' + documents.encode(dump(infos[key])))
-            loaded = key in recording._graphs
+            loaded = recording.is_loaded(key)
             graph = stored_graph(recording, key)
             if graph is not None:
                 for part in _graph_parts(graph):
