@@ -47,6 +47,7 @@ def test_width_is_what_counting_every_moment_gives(drawn: list[tuple[int, int]])
     intervals = intervals_of(drawn)
     times, widths = width_over_time(intervals)
     assert times == sorted(set(times))
+    assert all(before != after for before, after in itertools.pairwise(widths))
     for moment in range(45):
         open_ = sum(item.start_ns <= moment < item.end_ns for item in intervals)
         at = [width for time, width in zip(times, widths, strict=True) if time <= moment]
@@ -143,8 +144,12 @@ def branches(shapes: tuple[int, int] = (1, 1), second_start: int = 5_000) -> Sub
     return Subject(graph, timings=timings, gpu=GPU)
 
 
-def test_two_branches_one_after_the_other_are_a_missed_overlap() -> None:
-    result = run_analysis("missed_overlap", branches())
+@pytest.mark.parametrize("starts", [(0, 5_000), (4_000, 0), (0, 7_000)])
+def test_branches_one_after_the_other_are_a_missed_overlap(starts: tuple[int, int]) -> None:
+    subject = branches()
+    assert subject.timings is not None
+    subject.timings.sample_start_ns = list(starts)
+    result = run_analysis("missed_overlap", subject)
     assert column(result, "could overlap for") == [4_000]
     assert column(result, "same hardware stream") == ["no"]
     assert column(result, "room on the device") == ["yes"]

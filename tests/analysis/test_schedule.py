@@ -7,6 +7,7 @@ import itertools
 import networkx
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from capture.analysis import Subject, run_analysis
 from capture.analysis.gains import gains_if_free
@@ -70,6 +71,23 @@ def test_gains_are_those_of_making_each_node_free(dag: Dag) -> None:
         assert predict_without(subject, [node]) == longest(count, edges, free)
 
 
+@given(st.lists(st.tuples(st.integers(0, 29), st.integers(2, 29), st.integers(0, 9)), max_size=20))
+def test_gains_on_a_chain_with_ways_around_it(ways: list[tuple[int, int, int]]) -> None:
+    # A chain of 30, and nodes beside it that start after one of its nodes and end before another.
+    edges = [(node, node + 1) for node in range(29)]
+    durations = [3] * 30
+    for start, length, duration in ways:
+        if start + length < 30:
+            edges += [(start, len(durations)), (len(durations), start + length)]
+            durations.append(duration * length)
+    subject = subject_of(len(durations), edges, durations)
+    assert subject.edges is not None
+    whole = predict_without(subject, [])
+    gains = gains_if_free(subject.edges, durations, schedule(subject.edges, durations))
+    for node in range(len(durations)):
+        assert gains.get(node, 0) == whole - predict_without(subject, [node])
+
+
 @given(dags(largest=40))
 def test_longest_path_is_that_of_networkx(dag: Dag) -> None:
     count, edges, durations = dag
@@ -123,6 +141,32 @@ def test_a_schedule_with_one_gap_everywhere_is_predicted_exactly(dag: Dag) -> No
     found = schedule(subject.edges, durations, learned.per_edge, learned.root_ns)
     assert found.length == subject.makespan_ns
     assert found.start == starts
+
+
+def test_gaps_of_many_nodes_are_learned_from_runs_spread_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = 1_000
+    edges = [(node, node + 1) for node in range(count - 1)]
+    durations = [10] * count
+    # The gap is 1 in the first quarter and 3 after it, so the first nodes alone would mislead.
+    starts = [11 * node if node < 250 else 2_750 + 13 * (node - 250) for node in range(count)]
+    streams = [7] * 500 + [8] * 500
+    subject = subject_of(count, edges, durations, starts, stream=streams)
+    whole = learn_gaps(subject)
+    monkeypatch.setattr("capture.analysis.gaps.MOST_NODES", 128)
+    monkeypatch.setattr("capture.analysis.gaps.BLOCKS", 8)
+    some = learn_gaps(subject)
+    assert whole is not None
+    assert some is not None
+    assert sum(item.edges for item in whole.classes) == count - 1
+    assert sum(item.edges for item in some.classes) == 8 * 16 - 1
+    assert len(some.per_edge) == count - 1
+    for found in (whole, some):
+        assert {item.name: item.median_ns for item in found.classes} == {
+            "kernel → kernel": 3,
+            "kernel → kernel, other stream": 3,
+        }
 
 
 def test_gaps_tell_streams_types_and_programmatic_edges_apart() -> None:
