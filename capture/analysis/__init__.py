@@ -176,9 +176,9 @@ def _unusable(result: object, subjects: tuple[Subject, ...]) -> str:
         return f"a row does not have {width} cells, one per column"
     if len(subjects) == 1:
         count = len(subjects[0].graph)
-        places = [*result.node_marks, *result.node_values]
-        if places and not 0 <= min(places) <= max(places) < count:
-            return f"it names a node outside the graph's {count} nodes"
+        for places in (result.node_marks, result.node_values):
+            if places and not 0 <= min(places) <= max(places) < count:
+                return f"it names a node outside the graph's {count} nodes"
     if not (result.summary or result.absent_reason):
         return "it has neither a summary nor a reason why it is absent"
     return ""

@@ -80,7 +80,7 @@ def learn_gaps(subject: Subject) -> Gaps | None:
             code += types[edge] * classes.codes
         by_code[code].append(start - last_end[target])
     # A node whose predecessors were all not seen is neither decided nor a root.
-    inner = set(edges.target) if undecided else set()
+    inner = set(edges.target) if undecided and min(starts) < 0 else set()
     roots = [starts[target] for target in undecided if target not in inner]
     if not by_code:
         return None

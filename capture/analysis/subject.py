@@ -105,19 +105,17 @@ class Subject:
     @cached_property
     def predecessors(self) -> list[list[int]]:
         """Positions of predecessors by position, in the order of the edges."""
-        found: list[list[int]] = [[] for _ in range(len(self.graph))]
-        topology = self.graph.topology
-        for source, target in zip(topology.source, topology.target, strict=True):
-            found[target].append(source)
-        return found
+        return self._adjacent(self.graph.topology.target, self.graph.topology.source)
 
     @cached_property
     def successors(self) -> list[list[int]]:
         """Positions of successors by position, in the order of the edges."""
+        return self._adjacent(self.graph.topology.source, self.graph.topology.target)
+
+    def _adjacent(self, here: list[int], there: list[int]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in range(len(self.graph))]
-        topology = self.graph.topology
-        for source, target in zip(topology.source, topology.target, strict=True):
-            found[source].append(target)
+        for one, other in zip(here, there, strict=True):
+            found[one].append(other)
         return found
 
     # Timings

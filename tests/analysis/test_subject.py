@@ -169,3 +169,9 @@ def test_caveats_name_coverage_cost_and_losses() -> None:
     assert "by their order only" in text
     assert "lost 3 records" in text
     assert "100 ns of an untraced replay" in text
+
+
+def test_neighbours_are_listed_in_the_order_of_the_edges() -> None:
+    subject = subject_of(4, [(2, 3), (0, 3), (0, 1)])
+    assert subject.predecessors == [[], [0], [], [2, 0]]
+    assert subject.successors == [[3, 1], [], [3], []]
