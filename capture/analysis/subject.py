@@ -89,8 +89,6 @@ class Subject:
         """Return a node's short name."""
         return label_of(self.graph, position)
 
-    # Topology
-
     @cached_property
     def order(self) -> Sequence[int] | None:
         """Positions with predecessors first; ``None`` when the edges form a cycle."""
@@ -117,8 +115,6 @@ class Subject:
         for one, other in zip(here, there, strict=True):
             found[one].append(other)
         return found
-
-    # Timings
 
     def column(self, name: str) -> list[int]:
         """Return a column of the timings, or ``[]`` when it is not there for every row."""
