@@ -2,14 +2,13 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const state = { ready: false, matches: null };
+  const state = { ready: false };
   shell.canvas = state;
 
   const api = () => (window.dash_clientside || {}).cglens;
 
   shell.mount = function (scene) {
     state.ready = false;
-    state.matches = null;
     api().mount(scene.src, scene.host);
   };
 
@@ -17,7 +16,9 @@ window.cgShell = window.cgShell || {};
   document.addEventListener("cglens:ready", () => {
     state.ready = true;
     shell.apply(shell.view());
-    api().setMatches(state.matches);
+    // They may have come before the scene did.
+    const found = shell.matches;
+    api().setMatches(found && found.search === shell.view().search ? found.indices : null);
   });
 
   // Show the parts of a view that need no new scene.
@@ -57,7 +58,6 @@ window.cgShell = window.cgShell || {};
   };
 
   shell.setMatches = function (indices) {
-    state.matches = indices;
     const canvas = api();
     if (state.ready && canvas) canvas.setMatches(indices);
   };

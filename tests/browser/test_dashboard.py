@@ -111,6 +111,15 @@ def node_place(page: Page, node: int) -> tuple[float, float]:
     return box["x"] + x, box["y"] + y
 
 
+def wait_until_dimmed(page: Page, wanted: bool) -> None:
+    # Playwright's own wait_for_function needs eval, which the page's policy forbids.
+    for _ in range(200):
+        if page.evaluate("document.getElementById('canvas-host').cglens.stats().dimmed") is wanted:
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"the picture did not become {'dimmed' if wanted else 'plain'}")
+
+
 def title(page: Page) -> Any:
     return page.locator(".details h2")
 
@@ -333,3 +342,12 @@ def test_behind_a_prefix(browser: Browser) -> None:
         page.reload()
         ready(page)
         page.close()
+
+
+def test_a_link_with_a_search_dims_all_else(open_page: Open) -> None:
+    page = ready(open_page("/graph?search=flash"))
+    expect(page.locator("#search-count")).to_have_text("24")
+    wait_until_dimmed(page, True)
+    page.keyboard.press("Escape")
+    wait_until_dimmed(page, False)
+    expect(page.locator("#search")).to_have_value("")
