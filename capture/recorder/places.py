@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from ..model import Place
+from .frame_locals import variable
 
 MAX_STACK = 8
 """User frames that are kept of a capture's stack."""
@@ -104,7 +105,7 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
             internal = internal or (
                 code.co_name == "__init__"
                 and file.endswith("cudagraph_trees.py")
-                and type(frame.f_locals.get("self")).__name__ == "CUDAGraphTreeManager"
+                and type(variable(frame, "self")).__name__ == "CUDAGraphTreeManager"
             )
         frame = frame.f_back
     place = Place(file=stack[0][0], line=stack[0][1], function=stack[0][2]) if stack else fallback
@@ -113,14 +114,10 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
 
 
 def _label(frame: FrameType) -> str:
-    names = frame.f_code.co_varnames + frame.f_code.co_cellvars + frame.f_code.co_freevars
-    at_module_level = frame.f_code.co_name == "<module>"
     for name in LABEL_NAMES:
-        # Asking for f_locals of a function refreshes its snapshot: only when there is a reason.
-        if at_module_level or name in names:
-            value = frame.f_locals.get(name)
-            if type(value) is int:
-                return f"{name}={value}"
+        value = variable(frame, name)
+        if type(value) is int:
+            return f"{name}={value}"
     return ""
 
 
@@ -128,13 +125,12 @@ def _framework_label(frame: FrameType, graph: object) -> str:
     """Tell forward from backward where torch's own frames know it."""
     code = frame.f_code
     if code.co_name == "make_graphed_callables" and graph is not None:
-        local = frame.f_locals
-        if local.get("bwd_graph") is graph:
+        if variable(frame, "bwd_graph") is graph:
             return "backward"
-        if local.get("fwd_graph") is graph:
+        if variable(frame, "fwd_graph") is graph:
             return "forward"
     elif code.co_name == "__init__" and code.co_filename.endswith("cudagraph_trees.py"):
-        mode = getattr(frame.f_locals.get("mode"), "name", None)
+        mode = getattr(variable(frame, "mode"), "name", None)
         if isinstance(mode, str):
             return mode.lower()
     return ""
