@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,6 +32,9 @@ class Extraction(NamedTuple):
     duration_ns: int
     phases_ns: dict[str, int]
     """Where the time went, by kind of work."""
+    handles: list[tuple[str, list[int]]]
+    """Path of each level of the graph, as :meth:`~capture.model.Graph.walk` gives it, with the
+    handles of its nodes in order."""
 
 
 def _read_graph(
@@ -45,20 +47,25 @@ def _read_graph(
         if nodes is None:
             nodes = driver.nodes(source.graph or 0)
         reader.enter(nodes, path)
-    with reader.phase("types"):
-        numbers = reader.values(driver.node_types(nodes), nodes)
-        groups: dict[int, list[int]] = defaultdict(list)
-        for position, number in enumerate(numbers):
-            if number is not None:
-                groups[number].append(position)
+    with reader.phase("launches"):
+        numbers = reader.classify(nodes)
     topology = _topology(reader, source.graph, nodes, numbers)
-    payloads: list[Any] = [None] * len(nodes)
-    for number, positions in sorted(groups.items()):
-        handles = [nodes[position] for position in positions]
-        decoded = _decode(reader, number, handles)
-        for position, payload in zip(positions, decoded, strict=True):
-            payloads[position] = payload
+    payloads = _payloads(reader, nodes, numbers)
+    reader.handles.append((path, nodes))
     return Graph(topology=topology, payloads=payloads, name=name), reader.bodies()
+
+
+def _payloads(reader: Reader, nodes: Sequence[int], numbers: Sequence[int | None]) -> list[Any]:
+    kinds = set(numbers)
+    payloads: list[Any] = [None] * len(nodes)
+    for kind in sorted(number for number in kinds if number is not None):
+        if len(kinds) == 1:
+            return _decode(reader, kind, nodes)
+        positions = [at for at, number in enumerate(numbers) if number == kind]
+        decoded = _decode(reader, kind, [nodes[at] for at in positions])
+        for at, payload in zip(positions, decoded, strict=True):
+            payloads[at] = payload
+    return payloads
 
 
 def _decode(reader: Reader, number: int, handles: Sequence[int]) -> list[Any]:
@@ -148,7 +155,12 @@ def extract(
     reader.close()
     duration_ns = time.perf_counter_ns() - started
     return Extraction(
-        outermost, reader.warnings, _evidence(reader), duration_ns, dict(reader.phases_ns)
+        outermost,
+        reader.warnings,
+        _evidence(reader),
+        duration_ns,
+        dict(reader.phases_ns),
+        reader.handles,
     )
 
 

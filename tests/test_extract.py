@@ -38,18 +38,9 @@ def test_a_node_that_is_gone_loses_only_itself(world: FakeWorld) -> None:
     assert any("predecessors of node 1" in warning for warning in found.warnings)
 
 
-def test_a_node_that_goes_after_its_type_was_read(
-    world: FakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_that_refuses_its_launch_parameters(world: FakeWorld) -> None:
     handle = chain_of(world, 4)
-    gone = world.driver.nodes(handle)[2]
-    launches = world.driver.launches
-
-    def lose(handles: Sequence[int]) -> Any:
-        world.driver.destroyed.add(gone)
-        return launches(handles)
-
-    monkeypatch.setattr(world.driver, "launches", lose)
+    world.driver.refusing.add(world.driver.nodes(handle)[2])
     found = extract(world.driver, handle)
     assert found.graph.topology.types == ["kernel"] * 4
     assert [payload is None for payload in found.graph.payloads] == [False, False, True, False]
@@ -132,6 +123,33 @@ def test_a_decoder_that_fails_loses_only_its_payloads(
     found = extract(world.driver, handle)
     assert found.graph.payloads[1] is not None
     assert found.warnings[0].startswith("type_17 nodes could not be described")
+
+
+def test_handles_of_every_level(world: FakeWorld) -> None:
+    inner = graph([NODES["conditional_if_else"](world), kernel(world)], [(0, 1)])
+    child = Declared("child_graph", None, (("child", inner),))
+    handle = world.build(graph([kernel(world), child, NODES["child_graph"](world)], [(0, 1)]))
+    found = extract(world.driver, handle)
+    assert [path for path, _ in found.handles] == [path for path, _ in found.graph.walk()]
+    handles = dict(found.handles)
+    assert handles[""] == world.driver.nodes(handle)
+    graphs = world.driver.child_graphs(handles[""][1:]).values
+    assert [handles["1/0"], handles["2/0"]] == [world.driver.nodes(body) for body in graphs]  # type: ignore[arg-type]
+    for path, level in found.graph.walk():
+        assert len(handles[path]) == len(level)
+
+
+def test_a_level_that_cannot_be_read_has_no_handles(world: FakeWorld) -> None:
+    handle = world.build(graph([NODES["child_graph"](world)], []))
+    child = world.driver.child_graphs(world.driver.nodes(handle)).values[0]
+    assert child is not None
+    world.driver.destroyed.add(child)
+    assert [path for path, _ in extract(world.driver, handle).handles] == [""]
+
+
+def test_payloads_of_kernels_are_none_of_the_collectors_business(world: FakeWorld) -> None:
+    found = extract(world.driver, chain_of(world, 3))
+    assert not any(map(gc.is_tracked, found.graph.payloads))
 
 
 def test_names_and_costs(world: FakeWorld) -> None:

@@ -52,7 +52,9 @@ class EdgeCalls:
     def edges_by_dependencies(self, nodes: Sequence[int]) -> EdgeColumns:
         """Read edges with one ``cuGraphNodeGetDependencies`` for each node, linear in nodes."""
         reader = self.entry.reader(_DEPENDENCIES)
-        found, data, counts = slots = [Slots(size) for size in (8 * _SLOTS, 8 * _SLOTS, 8)]
+        found, data, counts = slots = [
+            Slots(size, len(nodes)) for size in (8 * _SLOTS, 8 * _SLOTS, 8)
+        ]
         handles, words, targets = array("Q"), array("Q"), array("q")
         results: list[int] = []
         full: list[int] = []

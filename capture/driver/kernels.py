@@ -1,23 +1,26 @@
-"""Calls about kernel nodes: launches, functions and argument bytes."""
+"""Calls about kernel nodes and their functions."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
+from array import array
 from collections.abc import Sequence
-from itertools import pairwise, repeat
-from operator import sub
+from operator import or_
 from typing import Any
 
 from ..errors import DriverError, NotSupportedError
 from ..model import Kernel
+from .argument_bytes import read_arguments
 from .entry_points import INVALID_VALUE, EntryPoints
-from .memory import MEMORY
-from .records import Answers, Function, LaunchRow, Layout
+from .many import each
+from .records import Classified, Function, LaunchRow, Layout
 
+_PARAMS, _TYPE = "cuGraphKernelNodeGetParams", "cuGraphNodeGetType"
+_KERNEL = 0
 _LAUNCH = struct.Struct("<Q7I4x4Q")
-# cuda.h knows two keys of `extra`; a list without an end is not followed further.
-_PACKED_PAIRS = 4
+_LAUNCH_WORDS = _LAUNCH.size // 8
+_KERNEL_WORD = 7
 
 # CUfunction_attribute of each field of a Kernel.
 _FUNCTION_ATTRIBUTES = {
@@ -31,82 +34,46 @@ _FUNCTION_ATTRIBUTES = {
 }
 
 
-class _Reading:
-    """How to read the arguments of one layout."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.count = len(layout)
-        first = layout[0][0]
-        self.relative = [offset - first for offset, _ in layout]
-        self.pointers = struct.Struct(f"<{self.count}Q").unpack_from
-        self.end = max(offset + size for offset, size in layout)
-        self.joined_bytes = self.end - first
-        edges = sorted(layout)
-        self.gaps = [
-            (offset + size, following)
-            for (offset, size), (following, _) in pairwise(edges)
-            if offset + size < following
-        ]
-        # Only a buffer that starts with its first parameter can be read in one piece.
-        self.joined = first == 0 and self.relative == sorted(self.relative)
-
-    def read(self, addresses: Sequence[int]) -> list[bytes]:
-        """Read the arguments that ``kernelParams`` at each address points to."""
-        rows = list(map(self.pointers, repeat(MEMORY), addresses))
-        first, *others = zip(*rows, strict=True)
-        # The driver keeps them at their offsets: one read each, then clear what lies between.
-        if self.joined and all(
-            list(map(sub, column, first)) == [offset] * len(first)
-            for column, offset in zip(others, self.relative[1:], strict=True)
-        ):
-            size = self.joined_bytes
-            buffers = [MEMORY[start : start + size] for start in first]
-            return list(map(self._clear_gaps, buffers)) if self.gaps else buffers
-        return list(map(self._read_single, rows))
-
-    def _read_single(self, pointers: Sequence[int]) -> bytes:
-        buffer = bytearray(self.end)
-        for pointer, (offset, size) in zip(pointers, self.layout, strict=True):
-            buffer[offset : offset + size] = MEMORY[pointer : pointer + size]
-        return bytes(buffer)
-
-    def _clear_gaps(self, buffer: bytes) -> bytes:
-        writable = bytearray(buffer)
-        for start, end in self.gaps:
-            writable[start:end] = bytes(end - start)
-        return bytes(writable)
-
-
-def _read_packed(address: int) -> bytes | None:
-    """Read ``extra``: (key, value) pairs up to a 0; 1 is the buffer, 2 points to its size."""
-    buffer = size_at = 0
-    for pair in range(_PACKED_PAIRS):
-        (key,) = struct.unpack_from("<Q", MEMORY, address + 16 * pair)
-        if key == 0:
-            break
-        (value,) = struct.unpack_from("<Q", MEMORY, address + 16 * pair + 8)
-        if key == 1:
-            buffer = value
-        elif key == 2:
-            size_at = value
-    if not buffer or not size_at:
-        return None
-    return MEMORY[buffer : buffer + struct.unpack_from("<Q", MEMORY, size_at)[0]]
-
-
 class KernelCalls:
     """The part of :class:`~capture.driver.protocol.Driver` about kernel nodes."""
 
     entry: EntryPoints
 
-    def launches(self, nodes: Sequence[int]) -> Answers[LaunchRow]:
-        """See :meth:`capture.driver.protocol.Driver.launches`."""
-        outputs, refused = self.entry.each("cuGraphKernelNodeGetParams", nodes, _LAUNCH.size)
-        values: list[LaunchRow | None] = [*_LAUNCH.iter_unpack(outputs)]
-        for index in refused:
-            values[index] = None
-        return Answers(values, refused)
+    def classify(self, nodes: Sequence[int]) -> Classified:
+        """See :meth:`capture.driver.protocol.Driver.classify`."""
+        outputs, results = each(self.entry.reader(_PARAMS), nodes, _LAUNCH.size)
+        types: list[int | None] = [_KERNEL] * len(nodes)
+        rows = _LAUNCH.iter_unpack(outputs)
+        words = array("Q", outputs)
+        functions = words[::_LAUNCH_WORDS]
+        if 0 not in functions and not any(results):
+            return Classified(types, rows, {})
+        # cuda.h does not say which error nodes that are no kernels get, nor that they get one:
+        # only an answer that names a function is taken for a launch without asking for the type.
+        named = map(or_, functions, words[_KERNEL_WORD::_LAUNCH_WORDS])
+        unsure = [
+            index
+            for index, (result, name) in enumerate(zip(results, named, strict=True))
+            if result or not name
+        ]
+        asked, failures = self.entry.each(_TYPE, [nodes[index] for index in unsure], 4)
+        refused: dict[int, DriverError] = {}
+        errors: dict[int, DriverError] = {}
+        for at, (index, number) in enumerate(zip(unsure, array("i", asked), strict=True)):
+            if at in failures:
+                types[index], refused[index] = None, failures[at]
+            else:
+                types[index], code = number, results[index]
+                if number == _KERNEL and code:
+                    if code not in errors:
+                        errors[code] = self.entry.error(_PARAMS, code)
+                    refused[index] = errors[code]
+        launches = (
+            None if result else row
+            for row, number, result in zip(rows, types, results, strict=True)
+            if number == _KERNEL
+        )
+        return Classified(types, launches, refused)
 
     def function(self, function: int, kernel: int) -> Function:
         """See :meth:`capture.driver.protocol.Driver.function`."""
@@ -118,11 +85,12 @@ class KernelCalls:
             handle = self._function_of(kernel or function)
             name = self._function_name(handle)
         value = ctypes.c_int()
+        output = ctypes.byref(value)
         ask = self.entry.get("cuFuncGetAttribute")
         numbers: dict[str, Any] = {
             field: value.value
             for field, number in _FUNCTION_ATTRIBUTES.items()
-            if not ask(ctypes.byref(value), number, handle)
+            if not ask(output, number, handle)
         }
         return Function(handle, Kernel(name=name, parameters=self._layout(handle), **numbers))
 
@@ -142,9 +110,10 @@ class KernelCalls:
         except NotSupportedError:
             return None
         offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+        outputs = ctypes.byref(offset), ctypes.byref(size)
         layout: Layout = []
         while True:
-            code = ask(handle, len(layout), ctypes.byref(offset), ctypes.byref(size))
+            code = ask(handle, len(layout), *outputs)
             if code == INVALID_VALUE:
                 return layout
             if code:
@@ -167,22 +136,4 @@ class KernelCalls:
         self, launches: Sequence[LaunchRow], layouts: Sequence[Layout | None]
     ) -> list[bytes | None]:
         """See :meth:`capture.driver.protocol.Driver.arguments`."""
-        found: list[bytes | None] = [None] * len(launches)
-        # Launches of one function share their layout object.
-        groups: dict[int, tuple[Layout, list[int]]] = {}
-        for index, (launch, layout) in enumerate(zip(launches, layouts, strict=True)):
-            if launch[9]:
-                found[index] = _read_packed(launch[9])
-            elif layout:
-                if launch[8]:
-                    group = groups.get(id(layout))
-                    if group is None:
-                        group = groups[id(layout)] = layout, []
-                    group[1].append(index)
-            elif layout is not None:
-                found[index] = b""
-        for layout, indices in groups.values():
-            buffers = _Reading(layout).read([launches[index][8] for index in indices])
-            for index, buffer in zip(indices, buffers, strict=True):
-                found[index] = buffer
-        return found
+        return read_arguments(launches, layouts)

@@ -17,6 +17,8 @@ _BYTES = 64
 _PROBED_NODES = 4
 _COOPERATIVE, _CLUSTER, _PRIORITY = ALWAYS = 2, 4, 8
 """Attributes that every kernel node is asked for."""
+_UNSET = {_COOPERATIVE: False, _CLUSTER: None, _PRIORITY: 0}
+"""What zeros mean."""
 
 
 class _Attribute(NamedTuple):
@@ -80,11 +82,11 @@ class AttributeCalls:
         for number in answered:
             outputs, results = self._ask(number, nodes)
             column: list[Any]
-            if number == _CLUSTER:
-                column = [None] * len(nodes)
-                if outputs != bytes(len(outputs)):
-                    rows = _layout(_attribute(number)).iter_unpack(outputs)
-                    column = [row if any(row) else None for row in rows]
+            if outputs == bytes(len(outputs)):
+                column = [_UNSET[number]] * len(nodes)
+            elif number == _CLUSTER:
+                rows = _layout(_attribute(number)).iter_unpack(outputs)
+                column = [row if any(row) else None for row in rows]
             else:
                 column = array("i", outputs)[:: _BYTES // 4].tolist()
                 if number == _COOPERATIVE:

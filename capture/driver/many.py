@@ -8,6 +8,7 @@ block is small enough that all of that stays in the processor's cache until it i
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
@@ -16,22 +17,24 @@ BLOCK = 256
 
 
 class Slots:
-    """Output memory for one block: a part of `size` bytes for each node."""
+    """Output memory for one block: a part of `size` bytes for each of up to `count` nodes."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, count: int) -> None:
         self._size = size
-        self._buffer = ctypes.create_string_buffer(BLOCK * size)
-        base = self._address = ctypes.addressof(self._buffer)
-        self.outputs = range(base, base + BLOCK * size, size)
+        self._bytes = min(BLOCK, count) * size
+        # No ctypes array: each length would be a class of its own, left to the garbage collector.
+        self._buffer = array("B", bytes(max(1, self._bytes)))
+        base = self._address = self._buffer.buffer_info()[0]
+        self.outputs = range(base, base + self._bytes, size)
         """Address of each part."""
 
     def fill(self, word: int = 0) -> None:
         """Set every byte to 0, or every eight bytes to a number."""
         if word:
-            data = word.to_bytes(8, "little") * (BLOCK * self._size // 8)
+            data = word.to_bytes(8, "little") * (self._bytes // 8)
             ctypes.memmove(self._address, data, len(data))
         else:
-            ctypes.memset(self._address, 0, BLOCK * self._size)
+            ctypes.memset(self._address, 0, self._bytes)
 
     def read(self, count: int) -> bytes:
         """Return the parts of the first nodes."""
@@ -64,7 +67,7 @@ def each(
         ``len(nodes) * size`` of them; a node's part is 0 where its call wrote nothing.
     results : list of int
     """
-    slots = Slots(size)
+    slots = Slots(size, len(nodes))
     parts: list[bytes] = []
     results: list[int] = []
     # ctypes takes an object of the declared type faster than a number.

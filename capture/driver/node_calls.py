@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -23,7 +22,6 @@ T = TypeVar("T")
 
 _HANDLE = struct.Struct("<Q")
 _PAIR = struct.Struct("<QQ")
-_TYPE = struct.Struct("<i")
 _END = "4QI4x3Q8x2Q"
 _MEMCPY = struct.Struct(f"<{_END}{_END}3Q")
 _MEMSET = struct.Struct("<QQIIQQ")
@@ -63,14 +61,6 @@ class NodeCalls:
             None if index in refused else make(layout.unpack_from(buffer, index * size))
             for index in range(len(nodes))
         ]
-        return Answers(values, refused)
-
-    def node_types(self, nodes: Sequence[int]) -> Answers[int]:
-        """See :meth:`capture.driver.protocol.Driver.node_types`."""
-        buffer, refused = self.entry.each("cuGraphNodeGetType", nodes, _TYPE.size)
-        values: list[int | None] = [*array("i", buffer)]
-        for index in refused:
-            values[index] = None
         return Answers(values, refused)
 
     def memcpys(self, nodes: Sequence[int]) -> Answers[Memcpy]:

@@ -18,6 +18,7 @@ from .records import (
     Allocation,
     Answers,
     CaptureInfo,
+    Classified,
     Conditional,
     EdgeColumns,
     Function,
@@ -65,8 +66,12 @@ class Driver(Protocol):
         """Return a graph's node handles in creation order."""
         ...
 
-    def node_types(self, nodes: Sequence[int]) -> Answers[int]:
-        """Return ``CUgraphNodeType`` numbers."""
+    def classify(self, nodes: Sequence[int]) -> Classified:
+        """Return types of nodes, and the launch parameters of the kernels among them.
+
+        One pass, because the launch parameters of a node also tell that it is a kernel: most
+        nodes are, and need not be asked twice.
+        """
         ...
 
     def edges(self, graph: int | None, nodes: Sequence[int]) -> EdgeColumns:
@@ -79,10 +84,6 @@ class Driver(Protocol):
         nodes : sequence of int
             All its nodes; edges name them by position.
         """
-        ...
-
-    def launches(self, nodes: Sequence[int]) -> Answers[LaunchRow]:
-        """Return the launch parameters of kernel nodes, in the order of ``Launch``."""
         ...
 
     def function(self, function: int, kernel: int) -> Function:

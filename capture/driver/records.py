@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import DriverError
@@ -66,6 +67,17 @@ class Launch(NamedTuple):
 
 LaunchRow = tuple[int, ...]
 """The values of a :class:`Launch`."""
+
+
+class Classified(NamedTuple):
+    """Types of nodes, and the launch parameters of the kernels among them."""
+
+    types: list[int | None]
+    """``CUgraphNodeType`` of each, ``None`` where it was refused."""
+    launches: Iterator[LaunchRow | None]
+    """One for each node of type 0, in order: to be gone through once. ``None`` where refused."""
+    refused: dict[int, DriverError]
+    """By index of the node: its type or, of a kernel, its launch parameters."""
 
 
 class Function(NamedTuple):

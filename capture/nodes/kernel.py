@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,11 +22,14 @@ ALL_ATTRIBUTES_LIMIT = 200
 """Kernel nodes up to which every launch attribute of every node is read."""
 
 
-class KernelPayload(msgspec.Struct, kw_only=True, omit_defaults=True):
+class KernelPayload(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """A kernel launch.
 
     ``arguments`` is the argument buffer as the kernel sees it: parameter *i* is the
     ``parameters[i][1]`` bytes at ``parameters[i][0]`` of its :class:`~capture.model.Kernel`.
+
+    Payloads are data and never part of a cycle; 100,000 of them are kept out of every
+    collection of the process they were recorded in.
     """
 
     kernel: Kernel | None = None
@@ -125,12 +129,12 @@ def _decode_block(
     """Add payloads, and the numbers of their distinct launches, of a few nodes."""
     driver = reader.driver
     with reader.phase("launches"):
-        rows = reader.values(driver.launches(handles), handles)
-        found = [row for row in rows if row is not None]
-        present: Sequence[int] = range(len(rows))
-        if len(found) < len(rows):
+        rows = list(islice(reader.launches, len(handles)))
+        present: Sequence[int] = range(len(handles))
+        if None in rows:
             present = [index for index, row in enumerate(rows) if row is not None]
             handles = [handles[index] for index in present]
+        found = [row for row in rows if row is not None]
     with reader.phase("attributes"):
         cluster, cooperative, priority = _attributes(reader, handles)
     with reader.phase("functions"):

@@ -13,7 +13,7 @@ import msgspec
 
 from ..driver.dot_bodies import ConditionalBodies, DotBodies, read_bodies
 from ..driver.protocol import Driver
-from ..driver.records import Answers, Function
+from ..driver.records import Answers, Function, LaunchRow
 from ..errors import DriverError
 from ..model import Kernel
 
@@ -32,7 +32,7 @@ class Source:
     index: int
     role: str
     graph: int | None
-    nodes: Sequence[int] | None
+    nodes: list[int] | None
 
 
 @dataclass
@@ -66,6 +66,10 @@ class Reader:
         self.phases_ns: dict[str, int] = defaultdict(int)
         self.notes: dict[str, str] = {}
         """Reasons for what could not be read, by kind of evidence."""
+        self.launches: Iterator[LaunchRow | None] = iter(())
+        """Launch parameters of the kernel nodes of the graph being read, in order."""
+        self.handles: list[tuple[str, list[int]]] = []
+        """Path and node handles of each level that was read."""
         self._graph = graph
         self._functions: dict[tuple[int, int], Function | None] = {}
         self._kernels: dict[bytes, Kernel] = {}
@@ -110,11 +114,21 @@ class Reader:
         found = [(self._position(node) or 0, body) for node, body in self._bodies]
         return sorted(found, key=lambda item: (item[0], item[1].index))
 
+    def classify(self, nodes: Sequence[int]) -> list[int | None]:
+        """Return the types of a graph's nodes, and hold its kernels' launches for their decoder."""
+        found = self.driver.classify(nodes)
+        self._warn_refused(found.refused, nodes)
+        self.launches = found.launches
+        return found.types
+
     def values(self, answers: Answers[T], nodes: Sequence[int]) -> list[T | None]:
         """Return the values of a call about many nodes, and warn about each refused one."""
-        for index, error in answers.refused.items():
-            self.warn(f"{self.name_of(nodes[index])} could not be read: {error}")
+        self._warn_refused(answers.refused, nodes)
         return answers.values
+
+    def _warn_refused(self, refused: dict[int, DriverError], nodes: Sequence[int]) -> None:
+        for index, error in refused.items():
+            self.warn(f"{self.name_of(nodes[index])} could not be read: {error}")
 
     def name_of(self, node: int) -> str:
         """Name a node for a message: by its path when it is in the graph being read."""
@@ -158,7 +172,7 @@ class Reader:
         role: str,
         *,
         graph: int | None = None,
-        nodes: Sequence[int] | None = None,
+        nodes: list[int] | None = None,
     ) -> None:
         """Announce a body of a node, by its graph's handle or by its nodes' handles."""
         self._bodies.append((node, Source(index, role, graph, nodes)))

@@ -38,12 +38,28 @@ class DriverContract:
 
     def test_a_graph_of_every_type_at_once(self, world: World) -> None:
         nodes = [NODES[name](world) for name in self.nodes]
-        # Kernels between the others, so that positions of one type are not next to each other.
-        mixed = [node for other in nodes for node in (other, declared.kernel(world))]
+        # Kernels between the others, so that positions of one type are not next to each other,
+        # each with arguments of its own, so that none can stand for another.
+        mixed = [
+            node
+            for index, other in enumerate(nodes)
+            for node in (other, declared.kernel(world, index=index))
+        ]
         built = graph(mixed, [(i, i + 1) for i in range(len(mixed) - 1)])
         found = extract(world.driver, world.build(built))
         assert found.warnings == []
         assert without_names(found.graph) == built
+
+    def test_types_and_launches_in_one_pass(self, world: World) -> None:
+        names = ["memset", "kernel", "empty", "kernel", "kernel_wide", "host"]
+        handle = world.build(graph([NODES[name](world) for name in names], []))
+        nodes = world.driver.nodes(handle)
+        types, launches, refused = world.driver.classify(nodes)
+        rows = list(launches)
+        assert refused == {}
+        assert types == [2, 0, 5, 0, 0, 3]
+        assert [row[1:4] for row in rows] == [(2, 1, 1), (2, 1, 1), (3, 4, 5)]
+        assert list(world.driver.classify(nodes[2:3]).launches) == []
 
     def test_memory_nodes(self, world: World) -> None:
         built = declared.memory_pair(world)

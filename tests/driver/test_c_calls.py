@@ -215,6 +215,47 @@ def test_a_node_that_is_gone_keeps_its_place() -> None:
     assert any("node 2" in warning for warning in found.warnings)
 
 
+def test_only_nodes_that_are_no_kernels_are_asked_for_their_type() -> None:
+    world = CWorld()
+    built = graph([kernel(world), Declared("empty"), kernel(world)], [])
+    extract(world.driver, world.build(built))
+    assert world.functions.asked.count("cuGraphNodeGetType") == 1
+    world.functions.asked.clear()
+    extract(world.driver, world.build(graph([kernel(world)] * 3, [])))
+    assert "cuGraphNodeGetType" not in world.functions.asked
+
+
+def test_a_kernel_that_refuses_its_launch_parameters() -> None:
+    world = CWorld()
+    built = graph([Declared("empty"), *(kernel(world, index=i) for i in range(3))], [])
+    handle = world.build(built)
+    world.fake.refusing.add(world.driver.nodes(handle)[2])
+    found = extract(world.driver, handle)
+    assert found.graph.topology.types == ["empty", "kernel", "kernel", "kernel"]
+    assert found.graph.payloads == [None, built.payloads[1], None, built.payloads[3]]
+    (warning,) = found.warnings
+    assert "node 2 could not be read: cuGraphKernelNodeGetParams" in warning
+
+
+def test_an_answer_without_a_function_is_no_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuda.h does not promise that nodes which are no kernels refuse launch parameters."""
+    world = CWorld()
+    answer = world.functions.cuGraphKernelNodeGetParams
+    built = graph([Declared("empty"), kernel(world), Declared("empty")], [])
+    handle = world.build(built)
+    others = world.driver.nodes(handle)[::2]
+
+    def lax(node: int, out: int) -> None:
+        if node not in others:
+            answer(node, out)
+
+    monkeypatch.setattr(world.functions, "cuGraphKernelNodeGetParams", lax)
+    found = extract(world.driver, handle)
+    assert found.warnings == []
+    assert found.graph.topology.types == ["empty", "kernel", "empty"]
+    assert found.graph.payloads == built.payloads
+
+
 def test_a_function_the_driver_lacks_is_named() -> None:
     driver = CDriver(CFunctions(FakeDriver()))
     with pytest.raises(NotSupportedError, match=r"cuGraphNodeGetParams.*CUDA 13\.2"):

@@ -44,6 +44,8 @@ class FakeDriver:
         self.destroyed: set[int] = set()
         self.asked_rare: list[int] = []
         """Nodes that were asked for rare launch attributes."""
+        self.refusing: set[int] = set()
+        """Kernel nodes that tell their type and refuse their launch parameters."""
         self.capture_mode = 0
         self.capture_modes: list[int] = []
         self.captures: dict[int, records.CaptureInfo] = {}
@@ -189,7 +191,16 @@ class FakeDriver:
                 values.append(make(self._graphs[owner][0].payloads[position]))
         return Answers(values, refused)
 
+    def classify(self, nodes: Sequence[int]) -> records.Classified:
+        types = self.node_types(nodes)
+        kernels = [index for index, number in enumerate(types.values) if number == 0]
+        launches = self.launches([nodes[index] for index in kernels])
+        refused = {kernels[at]: error for at, error in launches.refused.items()}
+        return records.Classified(types.values, iter(launches.values), types.refused | refused)
+
     def node_types(self, nodes: Sequence[int]) -> Answers[int]:
+        """Answer for ``cuGraphNodeGetType``."""
+
         def number(node: int) -> int:
             owner, position = self._nodes[node]
             return node_type(self._graphs[owner][0].topology.types[position]).number
@@ -204,7 +215,14 @@ class FakeDriver:
         )
 
     def launches(self, nodes: Sequence[int]) -> Answers[records.LaunchRow]:
-        answers = self._each("cuGraphKernelNodeGetParams", nodes, lambda payload: payload)
+        """Answer for ``cuGraphKernelNodeGetParams``, which other nodes refuse."""
+        call = "cuGraphKernelNodeGetParams"
+        answers = self._each(call, nodes, lambda payload: payload)
+        types = self.node_types(nodes).values
+        for index, node in enumerate(nodes):
+            if types[index] != 0 or node in self.refusing:
+                answers.values[index] = None
+                answers.refused[index] = invalid(call)
 
         def row(payload: Any, node: int) -> records.LaunchRow:
             launch = records.Launch(
