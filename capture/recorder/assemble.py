@@ -22,13 +22,14 @@ from ..model import (
     Process,
     Recording,
 )
+from ..timings import Timings
 from .folder import journals, read_exit, read_manifest
 from .history import JournalHistory, read_history
 
 UNSEEN = "recovered: nobody saw how the workload ended"
 ABSENT = {
     EvidenceKind.CAPTURE: "it was read from a handle: how it came about was not seen",
-    EvidenceKind.TIMINGS: "node timings were not recorded: this version does not take them yet",
+    EvidenceKind.TIMINGS: "no replay was traced, or the process ended before its records were read",
     EvidenceKind.ORIGINS: "source lines of nodes were not recorded: this version does not take "
     "them yet",
     EvidenceKind.MEMORY: "memory was not recorded: this version does not take it yet",
@@ -92,8 +93,19 @@ def assemble(folder: Path) -> Recording:
 
 
 def title_of(command: list[str]) -> str:
-    """Return a short title for a command: its script, module or function."""
-    return Path(command[0]).name if command else ""
+    """Return a short title for a command: its script, function, or module with first argument.
+
+    Examples
+    --------
+    >>> title_of(["-m", "tests.workloads", "gpt_train"]), title_of(["dir/step.py", "--fast"])
+    ('tests.workloads gpt_train', 'step.py')
+    """
+    if not command:
+        return ""
+    if command[0] == "-m" and len(command) > 1:
+        # One module may hold many workloads, chosen by its first argument.
+        return " ".join(part for part in command[1:3] if not part.startswith("-"))
+    return Path(command[0]).name
 
 
 def assemble_journals(
@@ -127,6 +139,8 @@ def _merge(
     events: list[Event] = []
     executables: list[Executable] = []
     processes: list[Process] = []
+    timings: dict[str, Timings] = {}
+    timed: dict[str, Evidence] = {}
     taken: set[str] = set()
     for number, (history, opener) in enumerate(histories):
         assert history.process is not None
@@ -144,11 +158,26 @@ def _merge(
                     metadata.warnings.append(f"graph {info.key} is damaged: {error}")
                     del places[info.key], keys[entry.serial]
                     continue
+            reason = history.why_untimed(entry.serial)
+            if reason:
+                info.evidence[EvidenceKind.TIMINGS.value] = Evidence(
+                    present=False, reason=f"node timings were not recorded: {reason}"
+                )
             for kind, reason in ABSENT.items():
                 info.evidence.setdefault(kind.value, Evidence(present=False, reason=reason))
             (failed if entry.failed else graphs).append(info)
+        for found in history.timings_of(keys):
+            timings[found.executable] = found
+            replays = len(found.makespan_ns)
+            timed[found.graph] = Evidence(
+                present=True,
+                how=f"CUPTI activity records of {replays} replays, joined by {found.joined_by}",
+            )
         executables.extend(history.executables_of(keys, number))
         events.extend(history.events_of(keys, number))
+    for info in graphs:
+        if info.key in timed:
+            info.evidence[EvidenceKind.TIMINGS.value] = timed[info.key]
     graphs.sort(key=lambda info: info.started_ns or 0)
     failed.sort(key=lambda info: info.started_ns or 0)
     events.sort(key=lambda event: event.start_ns)
@@ -169,6 +198,7 @@ def _merge(
         processes=processes,
         load=load,
         timeline=events,
+        timings=timings,
     )
 
 

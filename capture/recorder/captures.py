@@ -89,6 +89,10 @@ class CaptureObserver(ReplayObserver):
                     f"without an error, so this graph holds what was captured until then"
                 )
             unread = capture.extraction is None
+            if capture.extraction is not None and self.tracer is not None and self.tracer.open:
+                tracked.source = capture.extraction.graph, capture.extraction.handles
+            else:
+                tracked.source = None
             if unread:
                 info.failure = Failure(
                     error="NotRead",
@@ -176,6 +180,11 @@ class CaptureObserver(ReplayObserver):
             self._describe_machine()
             for sink in self.sinks:
                 sink.graph(self._serial, info, extraction.graph, failed=False)
+                sink.write(
+                    "timings_absent",
+                    self._serial,
+                    text="it was read from a handle, and what launches it was not seen",
+                )
 
     def note(self, graph: object, name: str, value: Any) -> None:
         """Add something to what is known about the graph of a graph object."""

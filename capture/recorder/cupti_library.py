@@ -22,22 +22,21 @@ MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
 RESOURCE_DOMAIN = 3
 NODE_CLONED = 20
 MULTIPLE_SUBSCRIBERS = 39
-MAX_LIMIT_REACHED = 12
 
 _OLDEST = 18
 """CUPTI_API_VERSION of CUDA 12.0: records carry graph_node_id in these places from there on."""
 
-# (start, end), stream, correlation, graph node id: offsets in each record.
-_TIMES = struct.Struct("<QQ")
-_WORD = struct.Struct("<I")
 _LONG = struct.Struct("<Q")
-_PLACES = {
-    KERNEL: (16, 48, 92, 144),
-    CONCURRENT_KERNEL: (16, 48, 92, 144),
-    MEMCPY: (16, 40, 44, 64),
-    MEMSET: (16, 40, 44, 64),
+_KIND = struct.Struct("<I")
+# start, end, stream, correlation, graph node: leading fields of each record, with what is between.
+_KERNEL_FIELDS = struct.Struct("<16xQQ16xI40xI48xQ")
+_COPY_FIELDS = struct.Struct("<16xQQ8xII16xQ")
+_FIELDS = {
+    KERNEL: _KERNEL_FIELDS,
+    CONCURRENT_KERNEL: _KERNEL_FIELDS,
+    MEMCPY: _COPY_FIELDS,
+    MEMSET: _COPY_FIELDS,
 }
-_LENGTH = {KERNEL: 160, CONCURRENT_KERNEL: 160, MEMCPY: 76, MEMSET: 76}
 
 _REQUESTED = ctypes.CFUNCTYPE(
     None,
@@ -127,6 +126,7 @@ class Cupti:
         self._alive: list[Any] = []
         self._buffers: dict[int, Any] = {}
         self._full: list[tuple[Any, int]] = []
+        self._lengths: dict[int, int] = {}
         self.dropped = 0
         self.buffers_refused = 0
 
@@ -220,6 +220,11 @@ class Cupti:
         for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
             self._call("cuptiActivityDisable", kind)
 
+    @property
+    def waiting(self) -> int:
+        """Buffers that were handed over and not read."""
+        return len(self._full)
+
     def flush(self) -> None:
         """Make CUPTI hand over its buffers; the work has to be finished before."""
         self._call("cuptiActivityFlushAll", ctypes.c_uint32(1))
@@ -228,33 +233,32 @@ class Cupti:
         """Return and forget the records of nodes in the buffers that were handed over."""
         found: list[Record] = []
         full, self._full = self._full, []
-        step = self._library.cuptiActivityGetNextRecord
         for memory, valid in full:
             base = (ctypes.addressof(memory) + 7) & ~7
-            record = ctypes.c_void_p()
-            while True:
-                code = step(ctypes.c_void_p(base), ctypes.c_size_t(valid), ctypes.byref(record))
-                if code == MAX_LIMIT_REACHED or not record.value:
-                    break
-                self._check("cuptiActivityGetNextRecord", code)
-                kind = _WORD.unpack(ctypes.string_at(record.value, 4))[0]
-                places = _PLACES.get(kind)
-                if places is None:
-                    continue
-                data = ctypes.string_at(record.value, _LENGTH[kind])
-                times, stream, correlation, node = places
-                node_id = _LONG.unpack_from(data, node)[0]
-                if not node_id:  # launched outside a graph
-                    continue
-                start_ns, end_ns = _TIMES.unpack_from(data, times)
-                found.append(
-                    Record(
-                        kind,
-                        start_ns,
-                        end_ns,
-                        _WORD.unpack_from(data, stream)[0],
-                        _WORD.unpack_from(data, correlation)[0],
-                        node_id,
+            data = ctypes.string_at(base, valid)
+            offset = 0
+            while offset + 4 <= valid:
+                kind = _KIND.unpack_from(data, offset)[0]
+                fields = _FIELDS.get(kind)
+                if fields is not None and offset + fields.size <= valid:
+                    start_ns, end_ns, stream, correlation, node_id = fields.unpack_from(
+                        data, offset
                     )
-                )
+                    if node_id:  # others were launched outside a graph
+                        found.append(Record(kind, start_ns, end_ns, stream, correlation, node_id))
+                length = self._lengths.get(kind) or self._length(base, valid, offset, kind)
+                if not length:
+                    break
+                offset += length
         return found
+
+    def _length(self, base: int, valid: int, offset: int, kind: int) -> int:
+        """Ask CUPTI where the next record is: lengths differ between its versions."""
+        record = ctypes.c_void_p(base + offset)
+        step = self._library.cuptiActivityGetNextRecord
+        if step(ctypes.c_void_p(base), ctypes.c_size_t(valid), ctypes.byref(record)):
+            return 0
+        length = int(record.value or 0) - base - offset
+        if length > 0:
+            self._lengths[kind] = length
+        return max(0, length)

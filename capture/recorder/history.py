@@ -10,6 +10,7 @@ import msgspec
 from ..codec import load, load_topology
 from ..errors import FormatError
 from ..model import Event, EventKind, Executable, Gpu, GraphInfo, Kernel, Process, Topology
+from ..timings import Timings
 from .timeline import RunRow
 
 
@@ -87,6 +88,10 @@ class JournalHistory:
         self._runs: dict[tuple[int, int, int], Event] = {}
         self._offset_ns = 0
         self._parent = 0
+        self._timings: dict[tuple[int, int], Timings] = {}
+        self._untimed: dict[int, str] = {}
+        self.untimed = ""
+        """Why executables have no node timings of which nothing else is said."""
 
     @property
     def tells_something(self) -> bool:
@@ -100,6 +105,18 @@ class JournalHistory:
                 item.graph = keys[serial]
                 item.id = f"{keys[serial]}/exec{number}"
                 yield item
+
+    def timings_of(self, keys: dict[int, str]) -> Iterator[Timings]:
+        """Yield node timings with the keys of their graphs."""
+        for (serial, number), timings in self._timings.items():
+            if serial in keys:
+                timings.graph = keys[serial]
+                timings.executable = f"{keys[serial]}/exec{number}"
+                yield timings
+
+    def why_untimed(self, serial: int) -> str:
+        """Return why a graph has no node timings, or empty text when nobody said."""
+        return self._untimed.get(serial, self.untimed)
 
     def events_of(self, keys: dict[int, str], process: int) -> Iterator[Event]:
         """Yield events with the keys of their graphs."""
@@ -175,6 +192,13 @@ class JournalHistory:
             self._events.append((line.serial, line.number, event))
         elif kind == "runs":
             self._add_runs(line.rows)
+        elif kind == "timings":
+            document = msgspec.json.decode(line.document)
+            self._timings[line.serial, line.number] = load(Timings, document, "timings")
+        elif kind == "timings_absent":
+            self._untimed.setdefault(line.serial, line.text)
+        elif kind == "tracing":
+            self.untimed = line.text
         elif kind == "note":
             for entry in self.graphs:
                 if entry.serial == line.serial:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import WorkloadError
 from .folder import ENVIRONMENT
+from .timeline import TIMINGS
 
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "site"
@@ -97,11 +98,20 @@ def child_environment(folder: Path) -> dict[str, str]:
     return environment
 
 
-def run(command: Sequence[str], folder: Path) -> int:
+def run(command: Sequence[str], folder: Path, timings: int | None = None) -> int:
     """Run a workload while it is recorded and return its exit code.
 
     Standard streams are inherited. The terminal sends its signals to the child as well; others
     are passed on, and this process waits for the child's end in either case.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Of :func:`child_command`.
+    folder : Path
+        Of the recording.
+    timings : int, optional
+        Replays of each graph to trace, instead of the default; 0 for none.
 
     Returns
     -------
@@ -113,8 +123,11 @@ def run(command: Sequence[str], folder: Path) -> int:
     holder: list[subprocess.Popen[bytes]] = []
     with _signals(holder):
         # Descriptors that the shell handed us are the workload's as well.
+        environment = child_environment(folder)
+        if timings is not None:
+            environment[TIMINGS] = str(timings)
         child = subprocess.Popen(  # noqa: S603 - the user's own command
-            command, env=child_environment(folder), close_fds=False
+            command, env=environment, close_fds=False
         )
         holder.append(child)
         return child.wait()

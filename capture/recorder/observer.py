@@ -7,12 +7,16 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter_ns as clock
-from typing import Any
+from typing import Any, Protocol
 
 from ..driver.protocol import Driver
+from ..driver.records import RELAXED
+from ..model import Graph
 from ..nodes import node_types
+from ..timings import Timings
 from .open_capture import OpenCapture
 from .sink import Sink
 from .timeline import ExecutableState, Run, RunRow
@@ -26,7 +30,15 @@ Describe = Callable[[Driver], tuple[dict[str, str], list[Any], list[str]]]
 class Tracked:
     """What is known about one graph object of the framework while it lives."""
 
-    __slots__ = ("capture", "executable", "instantiations", "key", "reference", "serial")
+    __slots__ = (
+        "capture",
+        "executable",
+        "instantiations",
+        "key",
+        "reference",
+        "serial",
+        "source",
+    )
 
     def __init__(self, key: int, reference: weakref.ref[Any]) -> None:
         self.key = key
@@ -35,6 +47,37 @@ class Tracked:
         self.serial = 0
         self.executable: ExecutableState | None = None
         self.instantiations = 0
+        self.source: tuple[Graph, Sequence[tuple[str, list[int]]]] | None = None
+        """The graph as it was read, with its node handles, until its replays are planned."""
+
+
+class Tracer(Protocol):
+    """What traces replays, as far as an observer knows it."""
+
+    reason: str
+    cost_ns: int
+    callback_ns: int
+
+    @property
+    def open(self) -> bool:
+        """Whether replays can be traced."""
+
+    def prepare(self) -> None:
+        """Get ready, before a capture."""
+
+    def expect(self) -> None:
+        """Listen to the instantiate that follows on this thread."""
+
+    def instantiated(
+        self, state: ExecutableState, graph: Graph, levels: Sequence[tuple[str, list[int]]]
+    ) -> None:
+        """Plan the tracing of a new executable."""
+
+    def replay(self, state: ExecutableState, launch: Callable[[], Any]) -> Any:
+        """Run a replay as its plan says."""
+
+    def results(self) -> list[tuple[ExecutableState, Timings | None, str]]:
+        """Return timings of every executable, or why there are none."""
 
 
 class Observer:
@@ -47,6 +90,7 @@ class Observer:
         self,
         open_driver: Callable[[], Driver],
         describe: Describe | None = None,
+        make_tracer: Callable[[Callable[[], bool], Callable[[], Any]], Tracer] | None = None,
     ) -> None:
         self.sinks: list[Sink] = []
         self.run = Run()
@@ -70,7 +114,24 @@ class Observer:
         self._replay_events = 0
         self._runs: list[RunRow] = []
         self._warnings = 0
-        self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0}
+        self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0, "trace_ns": 0}
+        self._make_tracer = make_tracer
+        self.tracer: Tracer | None = None
+        self._new_tracer()
+
+    def _new_tracer(self) -> None:
+        if self._make_tracer is not None:
+            self.tracer = self._make_tracer(lambda: bool(self._latest), self._relaxed)
+
+    @contextmanager
+    def _relaxed(self) -> Iterator[None]:
+        """Let driver calls of this thread be, whatever is being captured elsewhere."""
+        driver = self.driver()
+        mode = driver.exchange_capture_mode(RELAXED)
+        try:
+            yield
+        finally:
+            driver.exchange_capture_mode(mode)
 
     @property
     def active(self) -> bool:

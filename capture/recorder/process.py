@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from .driver_source import open_driver
 from .journal import FileJournal
@@ -14,6 +16,7 @@ from .session import Session
 from .sink import Sink
 from .torch_facts import describe
 from .torch_hooks import TorchHooks
+from .torch_trace import ReplayTracer, traced_replays
 
 _session: Session | None = None
 _hooks: TorchHooks | None = None
@@ -24,11 +27,15 @@ def session() -> Session:
     """Return this process's session, made when first asked for."""
     global _session
     if _session is None:
-        _session = Session(open_driver, describe)
+        _session = Session(open_driver, describe, _make_tracer)
         os.register_at_fork(after_in_child=_session.forked)
         _follow_multiprocessing(_session)
         atexit.register(_at_exit, _session)
     return _session
+
+
+def _make_tracer(capturing: Callable[[], bool], relaxed: Callable[[], Any]) -> ReplayTracer:
+    return ReplayTracer(traced_replays(), capturing, relaxed)
 
 
 def hook(module: ModuleType) -> Session:

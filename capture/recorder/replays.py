@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter_ns as clock
 
+from ..codec import dump
 from .observer import Observer, Tracked
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
@@ -11,6 +12,8 @@ from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, Execut
 
 class ReplayObserver(Observer):
     """Counts replays and notes what becomes of each executable."""
+
+    _heard_ns = 0
 
     def instantiated(self, graph: object, start_ns: int, duration_ns: int, note: str) -> None:
         """Take note of an instantiate."""
@@ -28,6 +31,10 @@ class ReplayObserver(Observer):
         tracked.instantiations += 1
         state = tracked.executable = ExecutableState(tracked.serial, tracked.instantiations)
         self.counted[tracked.key] = state
+        heard_ns = self._plan(tracked, state)
+        if heard_ns and duration_ns is not None:
+            duration_ns = max(0, duration_ns - heard_ns)
+            note += "; the time in which we heard of each node is left out"
         for sink in self.sinks:
             sink.write(
                 "executable",
@@ -45,6 +52,46 @@ class ReplayObserver(Observer):
                 duration_ns or 0,
                 number=tracked.instantiations,
             )
+
+    def expect_clones(self) -> None:
+        """Listen to the instantiate that follows on this thread."""
+        if self.tracer is not None:
+            self._heard_ns = self.tracer.callback_ns
+            self.tracer.expect()
+
+    def _plan(self, tracked: Tracked, state: ExecutableState) -> int:
+        """Plan the tracing of an executable; return what listening to its making took."""
+        tracer = self.tracer
+        if tracer is None or tracked.source is None:
+            return 0
+        try:
+            tracer.instantiated(state, *tracked.source)
+        except Exception as error:
+            self.complain("planning node timings", error)
+        return tracer.callback_ns - self._heard_ns
+
+    def _finish_tracing(self) -> None:
+        """Write what was traced, and start anew."""
+        tracer = self.tracer
+        if tracer is None:
+            return
+        reason = tracer.reason
+        try:
+            results = tracer.results()
+        except Exception as error:
+            self.complain("node timings", error)
+            results = []
+        self._costs["trace_ns"] += tracer.cost_ns + tracer.callback_ns
+        for state, timings, why in results:
+            for sink in self.sinks:
+                if timings is not None:
+                    document = dump(timings)
+                    sink.write("timings", state.serial, number=state.number, document=document)
+                else:
+                    sink.write("timings_absent", state.serial, number=state.number, text=why)
+        for sink in self.sinks:
+            sink.tracing(reason)
+        self._new_tracer()
 
     def replayed(self, graph: object, start_ns: int) -> None:
         """Count a replay that is not the current run's; the hook counts the others."""

@@ -21,6 +21,8 @@ class Session(CaptureObserver):
         Returns the driver; called before the first capture begins.
     describe : callable, optional
         ``describe(driver)`` returns (versions, gpus, warnings) of this process.
+    make_tracer : callable, optional
+        Returns what traces replays; without it none is traced.
     """
 
     def add(self, sink: Sink) -> None:
@@ -37,6 +39,7 @@ class Session(CaptureObserver):
             if sink not in self.sinks:
                 return
             self._end_run()
+            self._finish_tracing()
             self._flush()
             for tracked in list(self._tracked.values()):
                 if tracked.executable is not None:
@@ -71,5 +74,6 @@ class Session(CaptureObserver):
         self._replay_events = self._warnings = self._serial = 0
         self.captured_count = self.failed_count = 0
         self._costs = dict.fromkeys(self._costs, 0)
+        self._new_tracer()
         for sink in self.sinks:
             sink.restart()

@@ -109,6 +109,11 @@ class Sink:
         """Write something the user should know."""
         self._put("warning", text=text)
 
+    def tracing(self, reason: str) -> None:
+        """Write why node timings are missing where no executable says more."""
+        if self._opened and reason:
+            self._put("tracing", text=reason)
+
     def close(self, clock_ns: int, costs_ns: dict[str, int]) -> None:
         """Write the end, unless nothing was ever written."""
         if self._opened:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from time import perf_counter_ns as clock
+from typing import Any
 
 MAX_REPLAY_EVENTS = 10_000
 """Replay events kept per process; past it replays are only counted."""
 RUNS_PER_RECORD = 500
 """Finished runs that wait in memory; a crash loses at most so many, and their counts."""
+TIMINGS = "CGLENS_TIMINGS"
+"""Environment variable: replays of each executable to trace; 0 leaves CUPTI alone."""
 FLUSH_EVERY_NS = 5_000_000_000
 """Replay counts reach the journal at least this often while something happens."""
 
@@ -40,15 +43,18 @@ class ExecutableState:
         Until now.
     written : int
         Replays that the journal knows of.
+    plan : object
+        What is to be traced of its replays; ``None`` when nothing is, or no longer.
     """
 
-    __slots__ = ("number", "replays", "serial", "written")
+    __slots__ = ("number", "plan", "replays", "serial", "written")
 
     def __init__(self, serial: int, number: int) -> None:
         self.serial = serial
         self.number = number
         self.replays = 0
         self.written = 0
+        self.plan: Any = None
 
 
 class Run:

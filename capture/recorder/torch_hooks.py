@@ -14,6 +14,7 @@ import inspect
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from time import perf_counter_ns as clock
 from types import ModuleType
 from typing import Any
@@ -82,6 +83,8 @@ def _capture_begin(session: Session, original: Original) -> Original:
             # Whatever opening the driver takes must not happen inside a capture.
             with suppress(Exception):
                 session.driver()
+                if session.tracer is not None:
+                    session.tracer.prepare()
         result = original(self, *args, **kwargs)
         if session.active:
             begin_ns = clock()
@@ -145,6 +148,7 @@ def _capture_end(session: Session, original: Original) -> Original:
             session.complain("reading a graph", error)
         except BaseException as error:
             interrupt = error  # Ctrl-C while we read: the capture is ended all the same
+        session.expect_clones()
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
@@ -222,6 +226,7 @@ def _keeps_graph(graph: Any) -> bool:
 
 def _instantiate(session: Session, original: Original) -> Original:
     def instantiate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        session.expect_clones()
         start_ns = clock()
         result = original(self, *args, **kwargs)
         if session.active:
@@ -245,7 +250,10 @@ def _replay(session: Session, original: Original) -> Original:
         state = state_of(id(self))
         if state is None or state is not run.state:
             return another(self)
-        result = original(self)
+        if state.plan is None:
+            result = original(self)
+        else:
+            result = traced(state, self)
         state.replays += 1
         run.end_ns = now_ns = clock()
         if now_ns >= run.flush_ns:
@@ -253,14 +261,26 @@ def _replay(session: Session, original: Original) -> Original:
         return result
 
     def another(self: Any, *args: Any, **kwargs: Any) -> Any:
+        state = state_of(id(self))
+        if state is None:
+            session.expect_clones()  # torch instantiates a kept graph when it is first replayed
         start_ns = clock()
-        result = original(self, *args, **kwargs)
+        if state is None or state.plan is None:
+            result = original(self, *args, **kwargs)
+        else:
+            result = traced(state, self, *args, **kwargs)
         if session.active:
             try:
                 session.replayed(self, start_ns)
             except Exception as error:
                 session.complain("replay", error)
         return result
+
+    def traced(state: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer = session.tracer
+        if tracer is None:
+            return original(*args, **kwargs)
+        return tracer.replay(state, partial(original, *args, **kwargs))
 
     # A replay that takes arguments, in another torch or patched by others, gets the hook that
     # passes them on.

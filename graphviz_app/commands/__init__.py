@@ -2,9 +2,9 @@
 
 To add one, write ``graphviz_app/commands/x.py`` with a docstring, whose first line is the summary
 in ``cglens --help``, and ``COMMAND = Command(name="x", command=...)``. The module is imported
-only when the command runs, and imports heavy packages inside its functions: a test loads
-each of them and fails if dash, networkx or numpy came along. Other distributions add commands
-through the entry-point group ``cudagraph_lens.commands``; there the entry point's name is the command's.
+only when the command runs, and imports heavy packages inside its functions: a test loads each of
+them and fails if dash, networkx or numpy came along. Other distributions add commands through the
+entry-point group ``cudagraph_lens.commands``; there the entry point's name is the command's.
 """
 
 from __future__ import annotations

@@ -29,9 +29,19 @@ def default_output(target: str) -> Path:
 
 
 def record_to(
-    output: Path | None, force: bool, module: bool, target: str, args: Sequence[str]
+    output: Path | None,
+    force: bool,
+    module: bool,
+    target: str,
+    args: Sequence[str],
+    timings: int | None = None,
 ) -> tuple[Path, int, bool]:
     """Record a workload; return the file, the workload's exit code and whether it was written.
+
+    Parameters
+    ----------
+    timings : int, optional
+        Replays of each graph to trace; 0 for none.
 
     Raises
     ------
@@ -47,7 +57,7 @@ def record_to(
     typed = ["-m", target, *args] if module else [target, *args]
     folder = folders.make(output, typed, force)
     try:
-        code = launch.run(command, folder)
+        code = launch.run(command, folder, timings)
     except OSError as error:
         folders.remove(folder)
         raise GraphLensError(f"cannot start {command[0]}: {error}") from error

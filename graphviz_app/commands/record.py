@@ -30,6 +30,13 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         help="File to write; without it, one in this folder that is named after the workload.",
     ),
     click.option("--force", is_flag=True, help="Replace a file that is there."),
+    click.option(
+        "--timings",
+        type=click.IntRange(0, 1000),
+        metavar="N",
+        help="Trace the first N replays of each graph with CUPTI for node timings; 0 for none. "
+        "[default: 20]",
+    ),
     click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
     click.argument("target"),
     click.argument("args", nargs=-1, type=click.UNPROCESSED),
@@ -43,6 +50,7 @@ def record(
     ctx: click.Context,
     output: Path | None,
     force: bool,
+    timings: int | None,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -53,7 +61,7 @@ def record(
     without arguments that is warmed up, captured and replayed. A script that captures no graph
     and defines workload() has that captured. The exit code is the workload's.
     """
-    _, exit_code, _ = record_to(output, force, module, target, args)
+    _, exit_code, _ = record_to(output, force, module, target, args, timings)
     ctx.exit(exit_code)
 
 

@@ -22,6 +22,7 @@ def run(
     /,
     output: Path | None,
     force: bool,
+    timings: int | None,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -33,7 +34,7 @@ def run(
     when the workload has ended, also when it failed and something was recorded.
     """
     complain(f"recording {target} into {output or default_output(target)}")
-    path, exit_code, written = record_to(output, force, module, target, args)
+    path, exit_code, written = record_to(output, force, module, target, args, timings)
     if written:
         run_dashboard([path], **options)
     ctx.exit(exit_code)

@@ -23,14 +23,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["x.py"], (None, False, False, "x.py", ())),
+        (["x.py"], (None, False, False, "x.py", (), None)),
         (
             ["x.py", "-o", "y", "--force", "-m"],
-            (None, False, False, "x.py", ("-o", "y", "--force", "-m")),
+            (None, False, False, "x.py", ("-o", "y", "--force", "-m"), None),
         ),
-        (["-m", "pkg", "--help"], (None, False, True, "pkg", ("--help",))),
-        (["--force", "x.py", "--", "-a"], (None, True, False, "x.py", ("--", "-a"))),
-        (["m:f", ""], (None, False, False, "m:f", ("",))),
+        (["-m", "pkg", "--help"], (None, False, True, "pkg", ("--help",), None)),
+        (["--force", "x.py", "--", "-a"], (None, True, False, "x.py", ("--", "-a"), None)),
+        (["m:f", ""], (None, False, False, "m:f", ("",), None)),
+        (["--timings", "3", "x.py"], (None, False, False, "x.py", (), 3)),
     ],
 )
 def test_the_workloads_own_options_are_left_alone(
