@@ -108,7 +108,7 @@ class EdgeCalls:
             found, data = (array("Q", bytes(8 * capacity)) for _ in range(2))
             addresses = [column.buffer_info()[0] for column in (found, data)]
             count = ctypes.c_size_t(capacity)
-            self.entry.check(_DEPENDENCIES, node, *addresses, ctypes.byref(count))
+            self.entry.read(_DEPENDENCIES, node, *addresses, ctypes.byref(count))
             if count.value < capacity:
                 return found[: count.value], data[: count.value]
             capacity *= 4

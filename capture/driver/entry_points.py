@@ -8,7 +8,7 @@ each call writes into its own part of one buffer, and :mod:`struct` unpacks that
 The functions are asked for by name and version (``cuGetProcAddress``), so what they take does
 not depend on the release of cuda-bindings.
 
-Calls that read one node keep the interpreter lock: letting go of it thousands of times, for a
+Short calls that only read keep the interpreter lock: letting go of it thousands of times, for a
 tenth of a microsecond each, hands it to every busy thread of the script and makes reading tens
 of times slower. Keeping it is safe as long as no thread can hold one of the driver's locks and
 wait for the interpreter, which takes a callback in Python from inside the driver: CUPTI's. With
@@ -127,7 +127,7 @@ class EntryPoints:
         return address
 
     def reader(self, name: str) -> Callable[..., int]:
-        """Return a function that reads one node, in the form for many calls."""
+        """Return a function that only reads, and is quick about it, in the form for many calls."""
         keep_lock = "cupti" not in sys.modules
         function = self._readers.get((name, keep_lock))
         if function is None:
@@ -152,7 +152,19 @@ class EntryPoints:
         DriverError
             It answered with an error.
         """
-        code = self.get(name)(*arguments)
+        self._raise(name, self.get(name)(*arguments))
+
+    def read(self, name: str, *arguments: Any) -> None:
+        """Call a function that only reads and is quick about it.
+
+        Raises
+        ------
+        DriverError
+            It answered with an error.
+        """
+        self._raise(name, self.reader(name)(*arguments))
+
+    def _raise(self, name: str, code: int) -> None:
         if code:
             raise self.error(name, code)
 

@@ -62,7 +62,8 @@ class GraphCalls:
     def exchange_capture_mode(self, mode: int) -> int:
         """See :meth:`capture.driver.protocol.Driver.exchange_capture_mode`."""
         value = ctypes.c_int(mode)
-        self.entry.check("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+        # It reads and writes a word of this thread.
+        self.entry.read("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
         return value.value
 
     def capture_info(self, stream: int) -> CaptureInfo:
@@ -83,11 +84,11 @@ class GraphCalls:
     def nodes(self, graph: int) -> list[int]:
         """See :meth:`capture.driver.protocol.Driver.nodes`."""
         count = ctypes.c_size_t()
-        self.entry.check("cuGraphGetNodes", graph, None, ctypes.byref(count))
+        self.entry.read("cuGraphGetNodes", graph, None, ctypes.byref(count))
         if not count.value:
             return []
         found = array("Q", bytes(8 * count.value))
-        self.entry.check("cuGraphGetNodes", graph, found.buffer_info()[0], ctypes.byref(count))
+        self.entry.read("cuGraphGetNodes", graph, found.buffer_info()[0], ctypes.byref(count))
         return found[: count.value].tolist()
 
     def debug_dot(self, graph: int, flags: int) -> str:

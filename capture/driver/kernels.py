@@ -86,7 +86,7 @@ class KernelCalls:
             name = self._function_name(handle)
         value = ctypes.c_int()
         output = ctypes.byref(value)
-        ask = self.entry.get("cuFuncGetAttribute")
+        ask = self.entry.reader("cuFuncGetAttribute")
         numbers: dict[str, Any] = {
             field: value.value
             for field, number in _FUNCTION_ATTRIBUTES.items()
@@ -96,17 +96,17 @@ class KernelCalls:
 
     def _function_of(self, kernel: int) -> int:
         handle = ctypes.c_void_p()
-        self.entry.check("cuKernelGetFunction", ctypes.byref(handle), kernel)
+        self.entry.read("cuKernelGetFunction", ctypes.byref(handle), kernel)
         return handle.value or 0
 
     def _function_name(self, handle: int) -> str:
         name = ctypes.c_char_p()
-        self.entry.check("cuFuncGetName", ctypes.byref(name), handle)
+        self.entry.read("cuFuncGetName", ctypes.byref(name), handle)
         return (name.value or b"").decode(errors="replace")
 
     def _layout(self, handle: int) -> Layout | None:
         try:
-            ask = self.entry.get("cuFuncGetParamInfo")
+            ask = self.entry.reader("cuFuncGetParamInfo")
         except NotSupportedError:
             return None
         offset, size = ctypes.c_size_t(), ctypes.c_size_t()
@@ -123,7 +123,7 @@ class KernelCalls:
     def occupancy(self, function: int, threads: int, dynamic_shared_bytes: int) -> int:
         """See :meth:`capture.driver.protocol.Driver.occupancy`."""
         blocks = ctypes.c_int()
-        self.entry.check(
+        self.entry.read(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",
             ctypes.byref(blocks),
             function,

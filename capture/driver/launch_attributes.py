@@ -133,7 +133,7 @@ class AttributeCalls:
         step = max(1, len(nodes) // _PROBED_NODES)
         probed = nodes[::step][:_PROBED_NODES]
         output = ctypes.create_string_buffer(_BYTES)
-        ask = self.entry.get(_CALL)
+        ask = self.entry.reader(_CALL)
         answered = [
             number
             for number in range(1, _HIGHEST_ATTRIBUTE + 1)

@@ -9,6 +9,7 @@ capture of 2,500 kernels, alone and with reading before it ends. Needs a GPU.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from capture.driver.cuda_bindings import CudaDriver
 from capture.extract import Extraction, extract
@@ -26,6 +27,7 @@ from tests.workloads.chains import chain, fork_join
 VERBOSE = 1
 GOAL_RATIO = 1.5
 GOAL_US_A_NODE = 10.0
+COSTS = ("phases_us_a_node", "outside_phases_us_a_node", "collections_us_a_node")
 
 
 def milliseconds(started_ns: int) -> float:
@@ -47,19 +49,74 @@ def print_dot(driver: CudaDriver, graph: int, path: str) -> None:
     driver.entry.check("cuGraphDebugDotPrint", graph, os.fsencode(path), VERBOSE)
 
 
+class Collections:
+    """Time that Python's garbage collector takes while this is entered."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+        self._started = 0
+
+    def __enter__(self) -> Collections:
+        gc.callbacks.append(self._watch)
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        gc.callbacks.remove(self._watch)
+
+    def _watch(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            self._started = time.perf_counter_ns()
+        else:
+            self.ns += time.perf_counter_ns() - self._started
+
+
+class Costs(NamedTuple):
+    """What is kept of an extraction: graphs that pile up would slow down those after them."""
+
+    duration_ns: int
+    phases_ns: dict[str, int]
+
+    @classmethod
+    def of(cls, extraction: Extraction) -> Costs:
+        return cls(extraction.duration_ns, extraction.phases_ns)
+
+
+def typical_of(readings: list[Costs]) -> Costs:
+    """Return the one whose duration is in the middle."""
+    return sorted(readings, key=lambda reading: reading.duration_ns)[len(readings) // 2]
+
+
+def costs(readings: list[Costs], collected_ns: int, count: int) -> dict[str, Any]:
+    """Return where the time of a typical extraction went, and what lies outside its phases."""
+    typical = typical_of(readings)
+    outside_ns = typical.duration_ns - sum(typical.phases_ns.values())
+    return {
+        "phases_us_a_node": {
+            phase: round(cost / 1e3 / count, 3) for phase, cost in typical.phases_ns.items()
+        },
+        "outside_phases_us_a_node": round(outside_ns / 1e3 / count, 3),
+        "collections_us_a_node": round(collected_ns / len(readings) / 1e3 / count, 3),
+    }
+
+
 def read_graph(driver: CudaDriver, name: str, graph: int, runs: int) -> dict[str, Any]:
     """Measure one graph, our reading and the driver's printing in turn."""
     nodes = driver.nodes(graph)
-    extractions: list[Extraction] = []
+    readings: list[Costs] = []
     ours: list[float] = []
     dots: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "graph.dot")
+        collected_ns = 0
         for _ in range(runs):
-            ours += timed(lambda: extractions.append(extract(driver, graph)), 1)
+            with Collections() as collections:
+                started = time.perf_counter_ns()
+                found = extract(driver, graph)
+                ours.append(milliseconds(started))
+            collected_ns += collections.ns
+            readings.append(Costs.of(found))
             dots += timed(lambda: print_dot(driver, graph, path), 1)
         dot_bytes = Path(path).stat().st_size
-    best = min(extractions, key=lambda item: item.duration_ns)
     listed = timed(lambda: driver.edges_by_list(graph, nodes), 1)
     asked = timed(lambda: driver.edges_by_dependencies(nodes), 1)
     everything = timed(lambda: extract(driver, graph, all_attributes=True), 1)
@@ -67,8 +124,8 @@ def read_graph(driver: CudaDriver, name: str, graph: int, runs: int) -> dict[str
     return {
         "graph": name,
         "nodes": count,
-        "edges": len(best.graph.topology.source),
-        "warnings": best.warnings[:5],
+        "edges": len(found.graph.topology.source),
+        "warnings": found.warnings[:5],
         "reading_ms": round(statistics.median(ours), 3),
         "reading_best_ms": round(min(ours), 3),
         "verbose_dot_ms": round(statistics.median(dots), 3),
@@ -77,13 +134,12 @@ def read_graph(driver: CudaDriver, name: str, graph: int, runs: int) -> dict[str
         "ratio": round(statistics.median(ours) / statistics.median(dots), 3),
         "reading_us_a_node": round(statistics.median(ours) * 1e3 / count, 2),
         "verbose_dot_us_a_node": round(statistics.median(dots) * 1e3 / count, 2),
-        "phases_us_a_node": {
-            phase: round(cost / 1e3 / count, 3) for phase, cost in best.phases_ns.items()
-        },
+        "best_ratio": round(min(ours) / min(dots), 3),
+        **costs(readings, collected_ns, count),
         "edges_by_list_us_a_node": round(min(listed) * 1e3 / count, 3),
         "edges_by_dependencies_us_a_node": round(min(asked) * 1e3 / count, 3),
         "all_attributes_us_a_node": round(everything[0] * 1e3 / len(nodes), 2),
-        "evidence": {kind: item.how for kind, item in best.evidence.items()},
+        "evidence": {kind: item.how for kind, item in found.evidence.items()},
     }
 
 
@@ -93,7 +149,9 @@ def read_captures(driver: CudaDriver, kernels: int, runs: int) -> dict[str, Any]
 
     tensor = torch.zeros(1024, device="cuda")
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    readings: list[Extraction] = []
+    readings: list[Costs] = []
+    collected = [0]
+    last: list[Extraction] = []
 
     def work() -> None:
         for _ in range(kernels):
@@ -109,7 +167,10 @@ def read_captures(driver: CudaDriver, kernels: int, runs: int) -> dict[str, Any]
             before = milliseconds(started)
             if reading:
                 info = driver.capture_info(stream.cuda_stream)
-                readings.append(extract(driver, info.graph))
+                with Collections() as collections:
+                    last[:] = [extract(driver, info.graph)]
+                collected[0] += collections.ns
+                readings.append(Costs.of(last[0]))
             graph.capture_end()
             ended = milliseconds(started)
         torch.cuda.synchronize()
@@ -122,14 +183,16 @@ def read_captures(driver: CudaDriver, kernels: int, runs: int) -> dict[str, Any]
     captured(False)
     captured(True)
     readings.clear()
+    collected[0] = 0
     alone, both = [], []
     for _ in range(runs):
         alone.append(captured(False))
         both.append(captured(True))
-    reading = statistics.median(item.duration_ns for item in readings) / 1e6
+    reading = typical_of(readings).duration_ns / 1e6
+    count = len(last[0].graph)
     return {
-        "kernels": len(readings[-1].graph),
-        "warnings": readings[-1].warnings[:5],
+        "kernels": count,
+        "warnings": last[0].warnings[:5],
         "alone_ms": round(statistics.median(item[1] for item in alone), 3),
         "with_reading_ms": round(statistics.median(item[1] for item in both), 3),
         "begin_to_reading_ratio": round(
@@ -138,11 +201,8 @@ def read_captures(driver: CudaDriver, kernels: int, runs: int) -> dict[str, Any]
             3,
         ),
         "reading_ms": round(reading, 3),
-        "reading_us_a_node": round(reading * 1e3 / len(readings[-1].graph), 2),
-        "phases_us_a_node": {
-            phase: round(cost / 1e3 / len(readings[-1].graph), 3)
-            for phase, cost in readings[-1].phases_ns.items()
-        },
+        "reading_us_a_node": round(reading * 1e3 / count, 2),
+        **costs(readings, collected[0], count),
     }
 
 
@@ -177,7 +237,7 @@ def main() -> None:
             f"verbose DOT {row['verbose_dot_ms']} ms ({row['verbose_dot_us_a_node']} us a node), "
             f"ratio {row['ratio']} (goal {GOAL_RATIO})"
         )
-        for key in ("phases_us_a_node", "all_attributes_us_a_node"):
+        for key in (*COSTS, "best_ratio", "all_attributes_us_a_node"):
             print(f"  {key}: {row[key]}")
         print(
             f"  edges, us a node: list {row['edges_by_list_us_a_node']}, "
@@ -191,7 +251,8 @@ def main() -> None:
         f"{row['with_reading_ms']} ms; reading {row['reading_us_a_node']} us a node "
         f"(goal {GOAL_US_A_NODE}); begin to reading {row['begin_to_reading_ratio']} (goal 1.05)"
     )
-    print(f"  phases_us_a_node: {row['phases_us_a_node']}")
+    for key in COSTS:
+        print(f"  {key}: {row[key]}")
     if options.output:
         options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -271,6 +271,16 @@ def test_capture_info() -> None:
     assert info.last_nodes == world.driver.nodes(handle)[-1:]
 
 
+def test_the_interpreter_lock_is_released_once_at_most_for_a_graph_of_kernels() -> None:
+    """Each release may cost a switch interval, 5 ms, when another thread is busy."""
+    world = CWorld()
+    built = graph([kernel(world)] * 3, [(0, 1), (1, 2)])
+    extract(world.driver, world.build(built))
+    releasing = set(world.driver.entry._functions)  # type: ignore[attr-defined]
+    assert releasing == {"cuGraphGetEdges"}
+    assert world.functions.asked.count("cuGraphGetEdges") == 1
+
+
 def test_the_interpreter_lock_is_released_while_python_callbacks_are_possible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
