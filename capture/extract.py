@@ -91,9 +91,11 @@ def _topology(
         reader.warn(f"predecessors of {reader.name_of(nodes[index])} could not be read: {error}")
     if edges.lost:
         reader.warn(f"{edges.lost} edges lead to nodes that were not in the graph when it was read")
-    names = {number: by_number(number).name for number in set(numbers) if number is not None}
+    names = {
+        number: UNREAD_TYPE if number is None else by_number(number).name for number in set(numbers)
+    }
     return Topology(
-        types=[UNREAD_TYPE if number is None else names[number] for number in numbers],
+        types=list(map(names.__getitem__, numbers)),
         source=edges.source,
         target=edges.target,
         from_port=edges.from_port,

@@ -17,7 +17,7 @@ BLOCK = 256
 
 
 class Slots:
-    """Output memory for one block: a part of `size` bytes for each of up to `count` nodes."""
+    """Output memory for one block: `size` bytes, all 0, for each of up to `count` nodes."""
 
     def __init__(self, size: int, count: int) -> None:
         self._size = size
@@ -73,7 +73,8 @@ def each(
     # ctypes takes an object of the declared type faster than a number.
     constants = [repeat(ctypes.c_int(value)) for value in between]
     for block in blocks(nodes):
-        slots.fill()
+        if parts:
+            slots.fill()
         results += map(function, block, *constants, slots.outputs)
         parts.append(slots.read(len(block)))
     return b"".join(parts), results
