@@ -10,7 +10,9 @@ BIN = $(VENV)/bin
 TESTS ?= tests
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: demo test lint gpu-test clean
+SAMPLES = transformer_inference train_step fork_join all_node_types compiled batch_sizes
+
+.PHONY: demo test lint samples gpu-test clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -35,8 +37,15 @@ lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# The shipped recordings; commit what this makes. Needs a GPU and torch.
+samples:
+	for name in $(SAMPLES); do \
+	  $(PYTHON) -m graphviz_app record --force -o graphviz_app/samples/$$name.cgl \
+	    examples/$$name.py || exit 1; \
+	done
+
 gpu-test:
-	REQUIRE_GPU=1 GPU_REPORT=tests/gpu/report.json $(PYTHON) -m pytest tests/gpu -q
+	REQUIRE_GPU=1 GPU_REPORT=tests/gpu/report.json $(PYTHON) -m pytest tests/gpu -q -n 8 -p no:benchmark
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 LAYERS, WIDTH, HEADS, TOKENS, BATCH = 2, 256, 4, 64, 16
-STEPS = 8
+STEPS = 50
 
 
 class Encoder(nn.Module):

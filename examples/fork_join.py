@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 SIZE = 1024
-REPLAYS = 10
+REPLAYS = 50
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 WIDTH, CLASSES, BATCH = 512, 16, 64
-STEPS = 30
+STEPS = 45
 
 
 def make_optimizer(model: nn.Module) -> torch.optim.AdamW:

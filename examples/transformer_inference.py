@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 LAYERS, WIDTH, HEADS, TOKENS, BATCH = 12, 512, 8, 128, 4
-REPLAYS = 20
+REPLAYS = 50
 
 
 class Block(nn.Module):
