@@ -106,9 +106,10 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
         "MARK", app.get_asset_url("shell/mark.svg")
     )
     app.enable_dev_tools(debug=False, dev_tools_disable_version_check=True)
-    app.layout = shell.layout(store, prefix)
+    places = {page.name: page.place for page in pages().values()}
+    app.layout = shell.layout(store, prefix, places)
     app.validation_layout = html.Div(  # type: ignore[assignment]
-        [shell.layout(store, prefix), *[page.skeleton() for page in pages().values()]]
+        [shell.layout(store, prefix, places), *[page.skeleton() for page in pages().values()]]
     )
     shell.register(app, store, prefix)
     router.register(app, store, prefix)

@@ -17,6 +17,7 @@ ABSENT = "\N{EN DASH}"
 """Stands for a value that is not known."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIME = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
 _WORDS = {
     "gpu": "GPU",
@@ -162,6 +163,75 @@ def share_text(part: float, whole: float) -> str:
     '33.3 %'
     """
     return ABSENT if not whole else f"{three_digits(100 * part / whole)} %"
+
+
+def factor_text(factor: float | None) -> str:
+    r"""Return a factor.
+
+    Examples
+    --------
+    >>> factor_text(1.4213).replace("\N{MULTIPLICATION SIGN}", "x")
+    '1.42 x'
+    """
+    return ABSENT if factor is None else f"{three_digits(factor)} {TIMES}"
+
+
+def rate_text(bytes_per_second: float | None) -> str:
+    """Return a bandwidth in decimal units, as devices' data sheets give it.
+
+    Examples
+    --------
+    >>> rate_text(4.8e12), rate_text(None) == ABSENT
+    ('4.8 TB/s', True)
+    """
+    if bytes_per_second is None:
+        return ABSENT
+    value, unit = float(bytes_per_second), 0
+    while abs(value) >= 999.5 and unit < len(_DECIMAL) - 1:
+        value /= 1000
+        unit += 1
+    return f"{three_digits(value)} {_DECIMAL[unit]}/s"
+
+
+def quantity_text(value: object, unit: str) -> str:
+    """Return a value of an analysis as text, by its unit.
+
+    A ratio is a factor here; :func:`share_text` writes shares.
+
+    Examples
+    --------
+    >>> quantity_text(1500, "ns"), quantity_text(0.253, "ratio"), quantity_text(1.42, "ratio")
+    ('1.5 µs', '0.253', '1.42')
+    """
+    if value is None or value == "":
+        return ABSENT
+    if isinstance(value, str):
+        return f"node {value}" if unit == "node" else value
+    if not isinstance(value, int | float):
+        return str(value)
+    if unit == "ns":
+        return duration_text(value)
+    if unit == "bytes":
+        return bytes_text(round(value))
+    if unit == "bytes_per_second":
+        return rate_text(value)
+    if unit == "ratio":
+        return f"{value:.3g}" if abs(value) < 1 else three_digits(value)
+    return f"{value:,}" if isinstance(value, int) else three_digits(value)
+
+
+def exact_text(value: object, unit: str) -> str:
+    """Return a value of an analysis without rounding, for the hover text; empty for texts.
+
+    Examples
+    --------
+    >>> exact_text(1500, "ns"), exact_text("gemm", "text")
+    ('1,500 ns', '')
+    """
+    if isinstance(value, str) or not isinstance(value, int | float):
+        return ""
+    name = {"ns": " ns", "bytes": " bytes", "bytes_per_second": " bytes/s"}.get(unit, "")
+    return f"{value:,}{name}" if isinstance(value, int) else f"{value!r}{name}"
 
 
 def command_text(command: Iterable[str]) -> str:

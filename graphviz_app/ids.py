@@ -18,6 +18,9 @@ class Shell(StrEnum):
     QUERY = "query"
     """Place and search text: what matches are computed from."""
     MATCHES = "matches"
+    PLACES = "places"
+    """Per page, the parts of a view that it is built from."""
+    RUN_SELECT = "replay-select"
     SELECT = "canvas-select"
     ENTER = "canvas-enter"
     CONTEXT = "context"
@@ -59,3 +62,30 @@ class GraphPage(StrEnum):
     TABLE_OPEN = "nodes-open"
     TABLE_BOX = "nodes-box"
     TABLE = "nodes-table"
+    STRIP = "replay-strip"
+    REPLAY = "replay"
+
+
+class TimelinePage(StrEnum):
+    """The page of the sample replay."""
+
+    HOST = "replay-host"
+    REPLAY = "replay-page"
+    CHART = "replays-chart"
+
+
+class KernelsPage(StrEnum):
+    """The page of kernels."""
+
+    VIEW = "kernels-view"
+    FAMILIES = "families-table"
+    LAUNCHES = "launches-table"
+    NODES = "kernels-table"
+
+
+class AnalysesPage(StrEnum):
+    """The page of what analyses found."""
+
+    LIST = "analyses-list"
+    TABLE = "analysis-table"
+    SERIES = "analysis-series"

@@ -41,6 +41,10 @@ def column(picture: Picture, name: str) -> NDArray[Any] | None:
         return np.bincount(picture.target, minlength=picture.count)
     if name == "successors":
         return np.bincount(picture.source, minlength=picture.count)
+    times = picture.times
+    if times is not None and name in ("time", "slack"):
+        values = times.duration_ns if name == "time" else times.slack_ns
+        return np.nan_to_num(values, nan=-1.0)
     return None
 
 
@@ -97,6 +101,13 @@ def block(picture: Picture, request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _time(picture: Picture, position: int, name: str) -> str:
+    if picture.times is None:
+        return ""
+    value = float(getattr(picture.times, name)[position])
+    return text.ABSENT if value != value else text.duration_text(value)
+
+
 def row(picture: Picture, position: int) -> dict[str, Any]:
     """Return one node's row."""
     node = picture.graph.node(position)
@@ -113,6 +124,8 @@ def row(picture: Picture, position: int) -> dict[str, Any]:
         "block": text.dims_text(kernel.block) if kernel is not None else "",
         "level": int(picture.layout.level[position]),
         "lane": int(picture.layout.lane[position]),
+        "time": _time(picture, position, "duration_ns"),
+        "slack": _time(picture, position, "slack_ns"),
         "predecessors": len(picture.into(position)),
         "successors": len(picture.out_of(position)),
     }

@@ -12,8 +12,10 @@ from capture.model import Edge, Graph
 from . import naming
 from .figures.colourings import by_kernel, by_lane, by_type
 from .figures.scene import Colouring, SceneTexts, encode_scene
-from .format import counted
+from .figures.time_colourings import by_path, by_time
+from .format import counted, duration_text
 from .layout import LaneLayout, lane_layout
+from .node_times import NodeTimes
 from .search import Index
 
 
@@ -25,9 +27,11 @@ class Picture:
     graph : Graph
     body : str
         Path of `graph` inside the captured graph.
+    times : NodeTimes, optional
+        Adds the colourings by time and critical path, and what merged nodes are summed by.
     """
 
-    def __init__(self, graph: Graph, body: str = "") -> None:
+    def __init__(self, graph: Graph, body: str = "", times: NodeTimes | None = None) -> None:
         self.graph = graph
         self.body = body
         self.count = len(graph)
@@ -48,6 +52,10 @@ class Picture:
                 by_lane(self.layout.lane),
             )
         }
+        self.times = times
+        if times is not None:
+            for colouring in (by_time(times), by_path(times, self.source, self.target)):
+                self.colourings[colouring.name] = colouring
         self._by_source = np.argsort(self.source, kind="stable")
         self._by_target = np.argsort(self.target, kind="stable")
         self._sources = self.source[self._by_source]
@@ -74,6 +82,7 @@ class Picture:
             labels=self.labels,
             names=self.names,
             path_prefix=f"{self.body}/" if self.body else "",
+            notes=self._durations() if self.times is not None else None,
             title=self.graph.name or "CUDA graph",
             warnings=warnings,
         )
@@ -84,7 +93,18 @@ class Picture:
             texts,
             list(self.colourings.values()),
             enterable=enterable,
+            weight=None if self.times is None else np.nan_to_num(self.times.duration_ns),
         )
+
+    def _durations(self) -> list[str]:
+        assert self.times is not None
+        known: dict[float, str] = {}
+        return [
+            (known.get(value) or known.setdefault(value, duration_text(value)))
+            if value == value
+            else "not timed"
+            for value in self.times.duration_ns.tolist()
+        ]
 
     @cached_property
     def index(self) -> Index:

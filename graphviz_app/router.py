@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -9,8 +10,10 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from capture.errors import FormatError, GraphLensError
+from capture.model import Recording
 
 from .components import details, export_menu
+from .components.attributes import attributes
 from .components.prose import prose
 from .format import count_text
 from .ids import Shell
@@ -29,8 +32,14 @@ def complete(state: ViewState, store: Store) -> ViewState:
     graph = state.graph
     entry = pages().get(page)
     if not graph and entry is not None and entry.needs_graph:
-        graph = next(iter(opened.recording.graphs), "")
+        graph = first_graph(opened.recording)
     return state.but(page=page, recording=opened.id, graph=graph)
+
+
+def first_graph(recording: Recording) -> str:
+    """Return the key of the first graph with nodes: torch.compile captures an empty one first."""
+    infos = recording.graphs.values()
+    return next((info.key for info in infos if info.node_count), next(iter(recording.graphs), ""))
 
 
 def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Component]:
@@ -88,12 +97,17 @@ def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:
         graph = state.graph if page.needs_graph else ""
         target = ViewState(page=page.name, recording=state.recording, graph=graph)
         here = page.name == state.page
+        # What is selected stays selected on another page of the same graph.
+        changes: dict[str, Any] = {"page": page.name, "search": "", "view": ""}
+        if not page.needs_graph:
+            changes |= {"graph": "", "body": "", "node": None}
         items.append(
-            dcc.Link(
+            html.A(
                 page.title,
                 href=to_url(target, prefix),
                 title=page.description,
                 className="rail-link here" if here else "rail-link",
+                **attributes(data_go=json.dumps(changes)),
             )
         )
     return items

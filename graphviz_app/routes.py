@@ -19,6 +19,11 @@ def scene_url(recording: str, graph: str, body: str, prefix: str = "/") -> str:
     return f"{prefix}scene/{quote(recording)}?{urlencode(query)}"
 
 
+def replay_url(recording: str, graph: str, prefix: str = "/") -> str:
+    """Return the address of a graph's sample replay."""
+    return f"{prefix}replay/{quote(recording)}?{urlencode({'graph': graph})}"
+
+
 def register(server: Flask, store: Store, prefix: str) -> None:
     """Add the routes to a Flask server."""
 
@@ -33,6 +38,18 @@ def register(server: Flask, store: Store, prefix: str) -> None:
         except GraphLensError as error:
             return Response(f"{error}\n", 422, mimetype="text/plain")
         response = Response(picture.scene, mimetype=SCENE_TYPE)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @server.get(f"{prefix}replay/<recording>")
+    def replay(recording: str) -> Response:
+        try:
+            data = store.replay(recording, request.args.get("graph", ""))
+        except LookupFailed as error:
+            return Response(f"{error}\n", 404, mimetype="text/plain")
+        except GraphLensError as error:
+            return Response(f"{error}\n", 422, mimetype="text/plain")
+        response = Response(data, mimetype="application/json")
         response.headers["Cache-Control"] = "no-store"
         return response
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capture.model import Graph
+from capture.names import family
 
 from .figures.scene import Colouring
 from .format import type_text
 from .naming import kernel_of
-
-FIELDS = ("type", "kernel", "lane")
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,7 @@ class Index:
             )
             for name, colouring in colourings.items()
         }
+        fields["family"] = _families(graph)
         return cls(len(graph), ["\n".join(key).lower() for key in position], text, fields)
 
     def find(self, query: str) -> NDArray[np.int64]:
@@ -71,7 +71,8 @@ class Index:
         ----------
         query : str
             Words that must all be in the type, the short, readable or mangled name. ``type:``,
-            ``kernel:`` and ``lane:`` ask for one entry of a legend, in quotes if it has spaces.
+            ``kernel:``, ``lane:``, ``time:`` and ``path:`` ask for one entry of a legend, in
+            quotes if it has spaces; ``family:`` for kernels that do the same on other shapes.
             A number alone, or with ``#``, is a position.
         """
         terms = _terms(query)
@@ -100,6 +101,23 @@ class Index:
                 return found
         hits = [i for i, text in enumerate(self.texts) if term in text]
         return np.isin(self.text, hits)
+
+
+def _families(graph: Graph) -> tuple[list[str], NDArray[np.int32]]:
+    """Return families of kernels in lower case, and one index per node; -1 for no kernel."""
+    position: dict[str, int] = {}
+    known: dict[int, int] = {}
+    index = np.full(len(graph), -1, np.int32)
+    for node in graph.nodes():
+        kernel = kernel_of(node)
+        if kernel is None:
+            continue
+        place = known.get(id(kernel))
+        if place is None:
+            name = family(kernel.name).lower()
+            place = known[id(kernel)] = position.setdefault(name, len(position))
+        index[node.position] = place
+    return list(position), index
 
 
 def _terms(query: str) -> list[str]:

@@ -18,6 +18,8 @@ class Colouring(StrEnum):
     TYPE = "type"
     KERNEL = "kernel"
     LANE = "lane"
+    TIME = "time"
+    PATH = "path"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class ViewState:
         Position of the selected node within that body.
     colour : Colouring
     search : str
+    view : str
+        Which part of a page, such as the name of an analysis; each page has its own.
     """
 
     page: str = ""
@@ -47,6 +51,7 @@ class ViewState:
     node: int | None = None
     colour: Colouring = Colouring.TYPE
     search: str = ""
+    view: str = ""
 
     @property
     def node_path(self) -> str:
@@ -61,12 +66,12 @@ class ViewState:
 
     def at_graph(self, key: str) -> ViewState:
         """Return the view of another graph of the same recording."""
-        return replace(self, page="graph", graph=key, body="", node=None, search="")
+        return replace(self, page="graph", graph=key, body="", node=None, search="", view="")
 
     def at_node(self, body: str, node: int | None) -> ViewState:
         """Return the view of a node in a body of the same graph; its search stays in its body."""
         search = self.search if body == self.body else ""
-        return replace(self, page="graph", body=body, node=node, search=search)
+        return replace(self, page="graph", body=body, node=node, search=search, view="")
 
 
 def to_url(state: ViewState, prefix: str = "/") -> str:
@@ -84,6 +89,7 @@ def to_url(state: ViewState, prefix: str = "/") -> str:
         ("node", "" if state.node is None else str(state.node)),
         ("colour", "" if state.colour is Colouring.TYPE else state.colour.value),
         ("search", state.search),
+        ("view", state.view),
     ]
     query = urlencode([(k, v) for k, v in fields if v], quote_via=quote, safe="/:,")
     return f"{prefix}{quote(state.page)}" + (f"?{query}" if query else "")
@@ -118,4 +124,5 @@ def from_url(pathname: str | None, search: str | None, prefix: str = "/") -> Vie
         node=int(node) if node.isascii() and node.isdecimal() and len(node) <= 9 else None,
         colour=Colouring(colour) if colour in set(Colouring) else Colouring.TYPE,
         search=first("search"),
+        view=first("view"),
     )

@@ -71,7 +71,9 @@ export class Scene {
     const { nodes, edges, cell } = header;
     const { column, row, columnX, columnBand, bandRow } = arrays;
     Object.assign(this, arrays, { header, nodes, edges, cell, labelIndex: arrays.label });
-    delete this.label; // the method of that name
+    delete this.label; // the methods of those names
+    this.note_ = arrays.note;
+    delete this.note;
     this.columns = columnX.length;
     this.bands = bandRow.length - 1;
     this.columnLeft = Float64Array.from(columnX, (x) => x * cell.width);
@@ -160,6 +162,10 @@ export class Scene {
 
   typeName(i) {
     return this.header.types[this.type[i]];
+  }
+
+  note(i) {
+    return this.note_ ? this.header.notes[this.note_[i]] : "";
   }
 
   path(i) {

@@ -91,8 +91,7 @@ export class DrawList {
     this.clear(theme);
     const { scale } = camera;
     const boxHeight = scene.cell.boxHeight * scale;
-    const legend = scene.header.colourings[state.colouring].legend;
-    this.tint = tints(theme, legend, boxHeight);
+    this.tint = tints(theme, scene.header.colourings[state.colouring], boxHeight);
     this.mode = scene.cell.height * scale < 3 ? "strips" : "boxes";
     const rounded = boxHeight >= 7;
     this.radius = rounded ? Math.min(5, boxHeight * 0.2) : 0;

@@ -1,7 +1,7 @@
 // Edges as lines of the draw list: which are worth drawing, and their rounded corners.
 
 import { BACK, GUTTER, STRAIGHT, WRAP, WRAP_GUTTER, corners } from "./routes.mjs";
-import { mix, pack } from "./theme.mjs";
+import { entryColour, mix, pack } from "./theme.mjs";
 
 const INVISIBLE = 0.8; // px; shorter pieces of lines are not drawn
 // A fork of 100,000 is one thick line: past these lengths, in pixels, only every second, third,
@@ -14,7 +14,7 @@ const points = new Float64Array(32);
 
 /** Add the edges of one frame to the list, those of the selection last and loud. */
 export function addEdges(list, scene, camera, theme, state) {
-  const seen = visibleEdges(list, scene, camera, state.selected);
+  const seen = visibleEdges(list, scene, camera, state);
   const { scale } = camera;
   const gap = (scene.cell.height - scene.cell.boxHeight) * scale;
   const width = Math.min(1.5, Math.max(0.7, 1.3 * scale));
@@ -34,6 +34,10 @@ export function addEdges(list, scene, camera, theme, state) {
   draw(seen.passing, MOST_PASSING, colourOf, width);
   draw(seen.near, MOST_NEAR, colourOf, width);
   draw(seen.within, MOST_WITHIN, colourOf, width);
+  if (seen.marked.edges.length) {
+    const marked = pack(entryColour(theme, scene.header.colourings[state.colouring].legend[0]));
+    draw(seen.marked, MOST_NEAR, () => marked, Math.max(1.4, 2.4 * Math.min(1, scale)));
+  }
   const accent = pack(theme.accent);
   const loudWidth = Math.max(1.6, 2 * Math.min(1, scale));
   draw(seen.loudOut, MOST_NEAR, () => accent, loudWidth);
@@ -52,7 +56,8 @@ class Some {
 }
 
 /** Sort the edges on the screen; straight ones between boxes that touch are left out. */
-function visibleEdges(list, scene, camera, selected) {
+function visibleEdges(list, scene, camera, { selected, colouring }) {
+  const isMarked = scene[`loudEdges${colouring}`];
   const { source, target, route, x, y, cell } = scene;
   const { scale } = camera;
   const view = camera.window();
@@ -61,7 +66,7 @@ function visibleEdges(list, scene, camera, selected) {
   const showStraight = (cell.height - cell.boxHeight) * scale >= 1.6;
   const shortest = showStraight ? 0 : list.mode === "strips" ? 16 : 9;
   const [within, near, passing] = [new Some(), new Some(), new Some()];
-  const [loudWithin, loudOut] = [new Some(), new Some()];
+  const [loudWithin, loudOut, marked] = [new Some(), new Some(), new Some()];
   for (let e = 0; e < scene.edges; e++) {
     const u = source[e];
     const v = target[e];
@@ -86,9 +91,13 @@ function visibleEdges(list, scene, camera, selected) {
       if (vy < top || uy > bottom) continue;
       if (length < shortest) continue;
     }
+    if (isMarked?.[e]) {
+      marked.add(e, length);
+      continue;
+    }
     (startSeen && endSeen ? within : startSeen || endSeen ? near : passing).add(e, length);
   }
-  return { within, near, passing, loudWithin, loudOut };
+  return { within, near, passing, loudWithin, loudOut, marked };
 }
 
 function addEdge(list, scene, camera, e, colour, width) {

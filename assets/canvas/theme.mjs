@@ -47,23 +47,29 @@ export function readTheme(host) {
  *
  * Small boxes are solid; larger ones turn to a tint on which text is readable.
  */
-export function tints(theme, legend, boxHeight) {
+export function tints(theme, { legend, strong }, boxHeight) {
   if (kept.theme === theme && kept.legend === legend && kept.boxHeight === boxHeight) return kept.tints;
-  return (kept = { theme, legend, boxHeight, tints: makeTints(theme, legend, boxHeight) }).tints;
+  return (kept = { theme, legend, boxHeight, tints: makeTints(theme, legend, boxHeight, strong) }).tints;
+}
+
+/** The colour of an entry on the ground of a theme. */
+export function entryColour(theme, entry) {
+  if (theme.dark && entry.dark) return parseColour(entry.dark);
+  const base = parseColour(entry.colour);
+  return theme.dark ? mix(base, [255, 255, 255], 0.22) : base;
 }
 
 let kept = {}; // those of the last frame: a legend may have thousands of kernels
 
-function makeTints(theme, legend, boxHeight) {
+function makeTints(theme, legend, boxHeight, strong) {
   const large = Math.min(1, Math.max(0, (boxHeight - 6) / 7));
-  const weak = theme.dark ? 0.3 : 0.17;
+  const weak = theme.dark ? (strong ? 0.45 : 0.3) : strong ? 0.55 : 0.17;
   const strength = 0.88 + (weak - 0.88) * large;
   const count = legend.length;
   const fill = new Uint32Array(count * 3);
   const border = new Uint32Array(count * 3);
   legend.forEach((entry, c) => {
-    const base = parseColour(entry.colour);
-    const colour = theme.dark ? mix(base, [255, 255, 255], 0.22) : base;
+    const colour = entryColour(theme, entry);
     const put = (level, f, b) => {
       fill[level * count + c] = pack(mix(theme.background, colour, f));
       border[level * count + c] = pack(mix(theme.background, colour, b));

@@ -27,12 +27,13 @@ export class Tooltip {
     this.name.textContent = scene.fullName(i);
     const facts = [scene.typeName(i), `node ${scene.path(i)}`, `level ${scene.level[i]}`];
     if (category && category !== scene.typeName(i)) facts.splice(1, 0, category);
+    if (scene.note(i)) facts.unshift(scene.note(i));
     if (scene.bodies[i]) facts.push("double-click to enter");
     this.facts.textContent = facts.join(" · ");
     const merged = shifts && mergedWith(scene, colour, i, shifts);
     this.merged.textContent =
       merged?.count > 1
-        ? `${merged.count} nodes are merged here, most are ${legend[merged.category].name}`
+        ? `${merged.count} nodes are merged here, ${scene.weight ? "most of their time is" : "most are"} ${legend[merged.category].name}`
         : "";
     this.box.hidden = false;
     const { clientWidth, clientHeight } = this.parent;

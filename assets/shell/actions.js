@@ -19,12 +19,22 @@ window.cgShell = window.cgShell || {};
     return Object.fromEntries(names.map((name) => [name, view[name]]));
   }
 
-  // What a page, its panel and its matches depend on.
+  // What a page, its panel and its matches depend on; pages say themselves what they are built from.
   const STORES = {
     place: ["page", "recording", "graph", "body"],
     focus: ["page", "recording", "graph", "body", "node"],
     query: ["page", "recording", "graph", "body", "search"],
   };
+
+  function fieldsOf(name, view) {
+    const places = shell.places || {};
+    const page = view.page || Object.keys(places)[0];
+    return name === "place" && places[page] ? places[page] : STORES[name];
+  }
+
+  function stored(view) {
+    return Object.keys(STORES).map((name) => [name, pick(view, ...fieldsOf(name, view))]);
+  }
 
   // A short address such as "/" shows the first recording, or its first graph: name them, so that
   // a copied link means the same elsewhere. The page is there already and is not built again.
@@ -37,7 +47,7 @@ window.cgShell = window.cgShell || {};
     const url = shell.compose(full);
     if (url.search === shell.compose(view).search) return;
     window.history.replaceState({}, "", url.pathname + url.search);
-    for (const [name, fields] of Object.entries(STORES)) last[name] = JSON.stringify(pick(full, ...fields));
+    for (const [name, value] of stored(full)) last[name] = JSON.stringify(value);
   }
 
   function step(by, matches) {
@@ -70,20 +80,34 @@ window.cgShell = window.cgShell || {};
   };
 
   window.dash_clientside.shell = {
-    route(pathname, search, prefix) {
+    route(pathname, search, prefix, places) {
       shell.prefix = prefix;
+      shell.places = places;
       const view = shell.parse(pathname || "/", search);
       shell.apply(view);
       const box = document.getElementById("search");
       const typing = box && document.activeElement === box;
       return [
-        ...Object.entries(STORES).map(([name, fields]) => changed(name, pick(view, ...fields))),
+        ...stored(view).map(([name, value]) => changed(name, value)),
         typing ? skip() : view.search,
       ];
     },
 
     selected(event) {
       if (event && event.index !== undefined) shell.go({ node: event.index });
+    },
+
+    // A run of the replay names its node by path; the body is all before the last number.
+    runSelected(event) {
+      if (!event) return;
+      if (!event.path) {
+        shell.go({ node: null });
+        return;
+      }
+      const parts = event.path.split("/");
+      const node = Number(parts.pop());
+      const body = parts.join("/");
+      shell.go(body === shell.view().body ? { node } : { body, node, search: "" });
     },
 
     entered(event) {
@@ -137,6 +161,12 @@ window.cgShell = window.cgShell || {};
       return [shell.context.hint || "Search", { visibility: shell.context.graph ? "visible" : "hidden" }];
     },
 
+    replay(replay) {
+      if (!replay || !replay.src) return "";
+      window.cgReplay.mount(replay.src, replay.host);
+      return replay.src;
+    },
+
     mount(scene) {
       if (!scene || !scene.src) return "";
       shell.mount(scene);
@@ -147,9 +177,15 @@ window.cgShell = window.cgShell || {};
       if (value) shell.go({ colour: value });
     },
 
+    // A click shows what is known of a graph beside the table, a second one opens it.
+    focusGraph(cell) {
+      const row = cell && cell.rowId;
+      if (row && cell.colId !== "name") shell.go({ graph: row, body: "", node: null });
+    },
+
     openGraph(cell) {
       const row = cell && cell.rowId;
-      if (row && cell.colId !== "name") shell.go({ page: "graph", graph: row, body: "", node: null, search: "" });
+      if (row) shell.go({ page: "graph", graph: row, body: "", node: null, search: "" });
     },
 
     openNode(cell) {
@@ -189,6 +225,11 @@ window.cgShell = window.cgShell || {};
       event.stopPropagation();
       shell.go(JSON.parse(link.dataset.go));
       return;
+    }
+    if (event.target.closest("[data-fit]")) shell.fit();
+    if (event.target.closest("[data-legend-more]")) {
+      document.getElementById("legend").classList.toggle("open");
+      shell.measureLegend();
     }
     const entry = event.target.closest("[data-term]");
     if (entry) {

@@ -2,8 +2,8 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const FIELDS = ["recording", "graph", "body", "node", "colour", "search"];
-  const COLOURS = ["type", "kernel", "lane"];
+  const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view"];
+  const COLOURS = ["type", "kernel", "lane", "time", "path"];
 
   const prefix = () => shell.prefix || "/";
 

@@ -25,7 +25,8 @@ window.cgShell = window.cgShell || {};
   shell.apply = function (view) {
     const legends = document.getElementById("legend");
     if (legends) {
-      legends.dataset.colour = view.colour;
+      const known = legends.querySelector(`[data-colouring="${view.colour}"]`);
+      legends.dataset.colour = known ? view.colour : "type";
       for (const entry of legends.querySelectorAll("[data-term]")) {
         entry.setAttribute("aria-pressed", String(entry.dataset.term === view.search));
       }
@@ -36,17 +37,45 @@ window.cgShell = window.cgShell || {};
     if (document.getElementById("graphs-table") && window.dash_ag_grid) {
       window.dash_ag_grid.getApiAsync("graphs-table").then((grid) => {
         grid.setGridOption("quickFilterText", view.search);
+        grid.redrawRows();
       });
     }
+    const kernels = document.getElementById("kernels-view");
+    if (kernels) kernels.dataset.view = view.view;
+    shell.measureLegend();
     shell.showRow(view);
+    if (window.cgReplay) {
+      const at = view.body ? `${view.body}/` : "";
+      window.cgReplay.setSelection(view.node === null ? null : at + view.node);
+    }
     const canvas = api();
     if (!state.ready || !canvas) return;
     canvas.setColouring(view.colour);
     canvas.setSelection(view.node);
   };
 
+  // A legend that does not fit on its line says so with a button.
+  shell.measureLegend = function () {
+    const legends = document.getElementById("legend");
+    if (!legends) return;
+    if (!legends.dataset.watched) {
+      legends.dataset.watched = "true";
+      new ResizeObserver(() => shell.measureLegend()).observe(legends);
+    }
+    const shown = [...legends.querySelectorAll(".legend")].find((one) => one.offsetParent !== null);
+    const open = legends.classList.contains("open");
+    const fits = !shown || (!open && shown.scrollWidth <= shown.clientWidth + 1);
+    legends.classList.toggle("overflows", open || !fits);
+    const more = legends.querySelector("[data-legend-more]");
+    more.textContent = open ? "Show less" : "Show all";
+    more.setAttribute("aria-expanded", String(open));
+  };
+
   // Mark the selected node's row; in creation order its place is known, so show it as well.
   shell.showRow = function (view) {
+    if (document.getElementById("kernels-table") && window.dash_ag_grid) {
+      window.dash_ag_grid.getApiAsync("kernels-table").then((grid) => grid.redrawRows());
+    }
     const box = document.getElementById("nodes-box");
     if (!box || !box.classList.contains("open") || !window.dash_ag_grid) return;
     window.dash_ag_grid.getApiAsync("nodes-table").then((grid) => {
@@ -58,6 +87,10 @@ window.cgShell = window.cgShell || {};
   };
 
   shell.setMatches = function (indices) {
+    if (window.cgReplay) {
+      const body = shell.view().body;
+      window.cgReplay.setMatches(indices && indices.map((index) => (body ? `${body}/${index}` : String(index))));
+    }
     const canvas = api();
     if (state.ready && canvas) canvas.setMatches(indices);
   };
@@ -65,5 +98,6 @@ window.cgShell = window.cgShell || {};
   shell.fit = function () {
     const canvas = api();
     if (state.ready && canvas) canvas.fit();
+    if (window.cgReplay) window.cgReplay.fit();
   };
 })(window.cgShell);

@@ -17,6 +17,8 @@ window.cgShell = window.cgShell || {};
     return (exact && exact[params.colDef.field]) || functions.shown(params);
   };
 
+  functions.isShown = (params) => Boolean(params.data) && params.data.key === shell.view().graph;
+
   functions.isChosen = (params) => Boolean(params.data) && params.data.position === shell.view().node;
 
   components.TypeChip = (params) => create(
@@ -25,6 +27,30 @@ window.cgShell = window.cgShell || {};
     params.data && create("i", { style: { background: params.data.colour } }),
     params.value,
   );
+
+  // A cell that leads to a node or a search, where its row knows how.
+  components.NodeLink = (params) => {
+    const link = params.data && params.data.links && params.data.links[params.colDef.field];
+    const text = functions.shown(params);
+    if (!link) return text;
+    return create("a", { href: link.href, "data-go": link.go, className: "cell-link", title: String(params.value) }, text);
+  };
+
+  components.SelectLink = (params) => params.data ? create(
+    "a",
+    {
+      href: "#",
+      "data-go": JSON.stringify({ page: "graph", body: "", node: params.data.position, search: "", view: "" }),
+      className: "cell-link",
+    },
+    params.value,
+  ) : "";
+
+  components.CopyCell = (params) => params.value ? create(
+    "button",
+    { className: "copy", title: params.value, "data-copy": JSON.stringify(params.value) },
+    "copy",
+  ) : "–";
 
   components.GraphLink = (params) => create(
     "a",

@@ -8,10 +8,10 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from capture.model import Edge, Graph, GraphInfo, Node
+from capture.model import Edge, Graph, GraphInfo, Node, Recording
 
 from .. import format as text
-from .. import naming
+from .. import naming, profiling, timing_facts
 from ..context import Context
 from ..facts import Section
 from ..graph_facts import graph_sections, recording_sections
@@ -43,15 +43,49 @@ def panel(context: Context) -> Children:
         ]
     info = store.info(state.recording, state.graph)
     if state.node is None:
-        return [heading("Graph", info.name), *sections(graph_sections(info, recording))]
+        return [heading("Graph", info.name), *sections(_graph(context, info, recording))]
     picture = store.picture(state.recording, state.graph, state.body)
     node = picture.graph.node(state.node)
     return [
         *node_heading(node, state),
+        *timing(context, node, recording),
         *bodies(context, picture.graph, node.position),
         *sections(node_sections(node, info, recording)),
         *neighbours(context, picture, node.position, info),
     ]
+
+
+def _graph(context: Context, info: GraphInfo, recording: Recording) -> list[Section]:
+    """Return a graph's sections; it is opened only when it has timings to show."""
+    found = graph_sections(info, recording)
+    timed = set(recording.timed)
+    if not any(item.id in timed for item in recording.executables_of(info.key)):
+        why = Section("Timing", absent=timing_facts.absent_reason(info))
+        return [*found[:1], why, *found[1:]] if not info.failure else found
+    subject = context.store.subject(context.state.recording, info.key)
+    return [*found[:1], *timing_facts.graph_sections(subject), *found[1:]]
+
+
+def timing(context: Context, node: Node, recording: Recording) -> Children:
+    """Return when a node ran, and how to look closer."""
+    state, store = context.state, context.store
+    if state.graph not in recording.graphs:
+        return []
+    subject = store.subject(state.recording, state.graph, state.body)
+    critical = store.result(state.recording, state.graph, state.body, "critical_path")
+    found = sections([timing_facts.node_section(subject, node.position, critical)])
+    kernel = naming.kernel_of(node)
+    command = profiling.ncu_command(recording, kernel.name) if kernel is not None else ""
+    if command and len(command) <= NAME_CHARACTERS:
+        found.append(
+            html.Section(
+                [
+                    html.H3(["Profile", copy_button(command)], title=profiling.NOTE),
+                    html.Code(command, className="command"),
+                ]
+            )
+        )
+    return found
 
 
 def heading(kind: str, name: str) -> Component:

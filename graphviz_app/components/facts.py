@@ -26,7 +26,7 @@ def section_view(section: Section) -> Component:
         parts.append(html.Dl([part for fact in section.facts for part in fact_view(fact)]))
     if section.rows:
         parts.append(_table(section))
-    wordy = any(len(fact.text) > WORDY and not fact.mono for fact in section.facts)
+    wordy = any(fact.label and len(fact.text) > WORDY and not fact.mono for fact in section.facts)
     return html.Section(parts, className="wordy" if wordy else None)
 
 
@@ -40,6 +40,15 @@ def fact_view(fact: Fact) -> Children:
     if fact.copy:
         value.append(copy_button(fact.copy))
     return [html.Dt(fact.label), html.Dd(value, className=names, title=hover or None)]
+
+
+def fact_head(fact: Fact) -> Component:
+    """Return a fact for the band over a page: what it is over what it says."""
+    hover = " · ".join(part for part in (fact.exact, fact.source) if part) or None
+    value: list[Any] = [html.Span(fact.text, className="mono" if fact.mono else None)]
+    if fact.copy:
+        value.append(copy_button(fact.copy))
+    return html.Div([html.Dt(fact.label), html.Dd(value, title=hover)])
 
 
 def copy_button(value: str) -> Component:

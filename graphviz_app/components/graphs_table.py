@@ -157,6 +157,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "tooltipShowDelay": 400,
             "domLayout": "autoHeight" if len(rows) <= FEW else "normal",
             "enableCellTextSelection": True,
+            "rowClassRules": {"chosen-row": {"function": "isShown(params)"}},
         },
         style={"height": None, "width": "100%"},
     )

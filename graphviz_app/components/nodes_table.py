@@ -18,19 +18,29 @@ from .shell import SHELL
 NUMBERS = (
     ("level", "Level", "Longest path from a start of the graph"),
     ("lane", "Lane", "Computed from the edges; a CUDA graph keeps no streams"),
-    ("predecessors", "Predecessors", "Edges that end here"),
-    ("successors", "Successors", "Edges that start here"),
+    ("predecessors", "In", "Predecessors: edges that end here"),
+    ("successors", "Out", "Successors: edges that start here"),
+)
+TIMES = (
+    ("time", "Time", "Median duration over the traced replays"),
+    ("slack", "Slack", "By how much it may start later without making the longest path longer"),
 )
 
 
-def box() -> Component:
-    """Return the table; it is folded away until it is asked for."""
+def box(times: bool = False) -> Component:
+    """Return the table; it is folded away until it is asked for.
+
+    Parameters
+    ----------
+    times : bool
+        Whether nodes have timings to show.
+    """
     columns: list[dict[str, Any]] = [
-        {"field": "position", "headerName": "Node", "width": 76, **_RIGHT},
+        {"field": "position", "headerName": "Node", "width": 64, **_RIGHT},
         {
             "field": "type",
             "headerName": "Type",
-            "width": 120,
+            "width": 104,
             "cellRenderer": "TypeChip",
             "filter": "agTextColumnFilter",
             "filterParams": _CONTAINS,
@@ -39,19 +49,30 @@ def box() -> Component:
             "field": "name",
             "headerName": "Name",
             "flex": 1,
-            "minWidth": 200,
+            "minWidth": 140,
             "tooltipField": "full",
             "filter": "agTextColumnFilter",
             "filterParams": _CONTAINS,
         },
-        {"field": "grid", "headerName": "Grid", "width": 112, "sortable": False, **_RIGHT},
-        {"field": "block", "headerName": "Block", "width": 112, "sortable": False, **_RIGHT},
         *[
             {
                 "field": field,
                 "headerName": title,
                 "headerTooltip": hint,
-                "width": 68 if len(title) < 8 else 110,
+                "width": 80,
+                "hide": not times,
+                **_RIGHT,
+            }
+            for field, title, hint in TIMES
+        ],
+        {"field": "grid", "headerName": "Grid", "width": 88, "sortable": False, **_RIGHT},
+        {"field": "block", "headerName": "Block", "width": 88, "sortable": False, **_RIGHT},
+        *[
+            {
+                "field": field,
+                "headerName": title,
+                "headerTooltip": hint,
+                "width": 60 if len(title) > 3 else 50,
                 **_RIGHT,
             }
             for field, title, hint in NUMBERS

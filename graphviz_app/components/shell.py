@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -18,8 +19,16 @@ SHELL = "shell"
 SEARCH_DELAY_MS = 150
 
 
-def layout(store: Store, prefix: str) -> Component:
-    """Return the frame; pages, details and pickers are filled by callbacks."""
+def layout(store: Store, prefix: str, places: Mapping[str, Sequence[str]]) -> Component:
+    """Return the frame; pages, details and pickers are filled by callbacks.
+
+    Parameters
+    ----------
+    store : Store
+    prefix : str
+    places : mapping
+        Per page, the parts of a view that it is built from; see :class:`~..pages.Page`.
+    """
     frame: Component = dmc.MantineProvider(
         id=Shell.PROVIDER,
         theme={
@@ -32,6 +41,7 @@ def layout(store: Store, prefix: str) -> Component:
         children=[
             dcc.Location(id=Shell.URL, refresh=False),
             dcc.Store(id=Shell.PREFIX, data=prefix),
+            dcc.Store(id=Shell.PLACES, data={name: list(parts) for name, parts in places.items()}),
             *[
                 dcc.Store(id=name)
                 for name in (
@@ -41,6 +51,7 @@ def layout(store: Store, prefix: str) -> Component:
                     Shell.MATCHES,
                     Shell.SELECT,
                     Shell.ENTER,
+                    Shell.RUN_SELECT,
                     Shell.CONTEXT,
                 )
             ],
@@ -170,8 +181,10 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         Input(Shell.URL, "pathname"),
         Input(Shell.URL, "search"),
         State(Shell.PREFIX, "data"),
+        State(Shell.PLACES, "data"),
     )
     in_browser("selected", Input(Shell.SELECT, "data"))
+    in_browser("runSelected", Input(Shell.RUN_SELECT, "data"))
     in_browser("entered", Input(Shell.ENTER, "data"))
     in_browser("pickRecording", Input(Shell.RECORDING, "value"))
     in_browser("pickGraph", Input(Shell.GRAPH, "value"))

@@ -37,16 +37,24 @@ class LegendEntry:
     name: str
     colour: str
     count: int
+    dark: str = ""
+    """The colour on a dark ground, for scales that run from quiet to loud; empty for the same."""
 
 
 @dataclass(frozen=True)
 class Colouring:
-    """A way to colour nodes: ``index`` holds a position in ``legend`` per node, shape ``(n,)``."""
+    """A way to colour nodes: ``index`` holds a position in ``legend`` per node, shape ``(n,)``.
+
+    A `strong` one fills boxes rather than tinting them: a scale is read by its lightness.
+    `loud_edges` is true for edges that are drawn in the colour of the first entry, shape ``(e,)``.
+    """
 
     name: str
     label: str
     index: NDArray[np.integer[Any]]
     legend: Sequence[LegendEntry]
+    strong: bool = False
+    loud_edges: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ class SceneTexts:
         Short readable name per node.
     names
         Full name per node for the tooltip; the short one where not given.
+    notes
+        One more fact per node for the tooltip, such as its duration; empty for none.
     path_prefix
         What stands before a node's index in its path of positions: ``"3/0/"`` for ``3/0/12``.
     title
@@ -72,6 +82,7 @@ class SceneTexts:
     types: Sequence[str]
     labels: Sequence[str]
     names: Sequence[str] | None = None
+    notes: Sequence[str] | None = None
     path_prefix: str = ""
     title: str = "CUDA graph"
     warnings: Sequence[str] = ()
@@ -111,6 +122,8 @@ def _check(n: int, texts: SceneTexts, colourings: Sequence[Colouring]) -> None:
     lengths = {"types": len(texts.types), "labels": len(texts.labels)}
     if texts.names is not None:
         lengths["names"] = len(texts.names)
+    if texts.notes is not None:
+        lengths["notes"] = len(texts.notes)
     lengths |= {f"colouring {c.name!r}": len(c.index) for c in colourings}
     for what, length in lengths.items():
         if length != n:
@@ -196,8 +209,10 @@ def encode_scene(
             {
                 "name": c.name,
                 "label": c.label,
+                "strong": c.strong,
                 "legend": [
                     {"name": _shorten(e.name), "colour": e.colour, "count": e.count}
+                    | ({"dark": e.dark} if e.dark else {})
                     for e in c.legend
                 ],
             }
@@ -206,8 +221,12 @@ def encode_scene(
     }
     if texts.names is not None:
         header["names"], arrays["name"] = _table(texts.names)
+    if texts.notes is not None:
+        header["notes"], arrays["note"] = _table(texts.notes)
     for k, colouring in enumerate(colourings):
         arrays[f"colour{k}"] = _narrow(colouring.index)
+        if colouring.loud_edges is not None:
+            arrays[f"loudEdges{k}"] = colouring.loud_edges.astype(np.uint8)
     if enterable is not None and bool(enterable.any()):
         arrays["enterable"] = np.flatnonzero(enterable).astype(np.uint32)
     if weight is not None:

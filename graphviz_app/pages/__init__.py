@@ -51,6 +51,8 @@ class Page:
         ``register(app, store, prefix)`` adds the page's callbacks to one app.
     needs_graph : bool
         Whether the page is about one graph.
+    place : tuple of str
+        The parts of a view that the page is built from; others change without building it again.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Page:
     register: Callable[[Dash, Store, str], None] = lambda app, store, prefix: None
     search_hint: str = "Search"
     needs_graph: bool = False
+    place: tuple[str, ...] = ("page", "recording", "graph", "body")
 
 
 @lru_cache(maxsize=1)

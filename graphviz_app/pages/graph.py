@@ -11,23 +11,29 @@ from dash.development.base_component import Component
 from capture.model import Graph
 
 from .. import format as text
+from .. import timing_facts
 from ..components import nodes_table
 from ..components.attributes import attributes
 from ..components.details import go_link
 from ..components.shell import SHELL
-from ..figures.scene import Colouring
+from ..figures.scene import Colouring, LegendEntry
 from ..ids import GraphPage, Shell
-from ..routes import scene_url
+from ..routes import replay_url, scene_url
 from ..search import term
 from ..state import Colouring as ColouringName
 from ..store import Store
 from . import Context, Page
 
-LEGEND_ENTRIES = 14
+LEGEND_ENTRIES = 60
 SEPARATOR = "\u203a"
+PATH_NOTE = "Path and slack follow from durations and edges alone, gaps left out."
 LANE_NOTE = (
     "A CUDA graph keeps no streams: lanes are computed from the edges, one per chain of nodes "
     "that run after each other"
+)
+NO_GRAPH = (
+    "This recording holds no graph, so there is nothing to draw. "
+    "The overview says what was recorded."
 )
 
 
@@ -42,13 +48,7 @@ def layout(context: Context) -> Component:
     state, store = context.state, context.store
     opened = store.get(state.recording)
     if not state.graph:
-        return html.Div(
-            html.P(
-                "This recording holds no graph, so there is nothing to draw. "
-                "The overview says what was recorded."
-            ),
-            className="sentence",
-        )
+        return html.Div(html.P(NO_GRAPH), className="sentence")
     failed = opened.recording.failed.get(state.graph)
     picture = store.picture(state.recording, state.graph, state.body)
     if state.node is not None:
@@ -59,11 +59,28 @@ def layout(context: Context) -> Component:
         return html.Div(
             [html.Div(crumbs, className="toolbar"), html.P(EMPTY)], className="sentence"
         )
+    notes: dict[str, tuple[str, str]] = {}
+    if picture.times is not None:
+        timings = store.subject(state.recording, state.graph).timings
+        assert timings is not None
+        caution = timing_facts.caution(timings, info.node_count)
+        short = timing_facts.short_caution(timings, info.node_count)
+        notes = {"time": (short, caution), "path": (short, f"{caution} {PATH_NOTE}")}
     note = "This capture failed; these are the nodes it had reached." if failed else ""
     return view(
         crumbs=crumbs,
         colour=state.colour,
-        legends=[legend(item) for item in picture.colourings.values()],
+        legends=[
+            legend(item, *notes.get(item.name, ("", ""))) for item in picture.colourings.values()
+        ],
+        times=picture.times is not None,
+        why_not="" if picture.times is not None else timing_facts.absent_reason(info),
+        replay={
+            "src": replay_url(state.recording, state.graph, context.prefix),
+            "host": GraphPage.STRIP,
+        }
+        if picture.times is not None
+        else None,
         scene={
             "src": scene_url(state.recording, state.graph, state.body, context.prefix),
             "host": GraphPage.HOST,
@@ -79,9 +96,17 @@ EMPTY = (
 
 
 def view(
-    crumbs: list[Any], colour: ColouringName, legends: list[Component], scene: Any, note: str = ""
+    crumbs: list[Any],
+    colour: ColouringName,
+    legends: list[Component],
+    scene: Any,
+    note: str = "",
+    times: bool = False,
+    why_not: str = "",
+    replay: Any = None,
 ) -> Component:
     """Return the page around a scene."""
+    hint = None if times else why_not.replace("`", "")
     return html.Div(
         className="graph-page",
         children=[
@@ -100,6 +125,16 @@ def view(
                             {"value": "type", "label": "Type"},
                             {"value": "kernel", "label": "Kernel"},
                             {"value": "lane", "label": html.Span("Lane", title=LANE_NOTE)},
+                            {
+                                "value": "time",
+                                "label": html.Span("Time", title=hint),
+                                "disabled": not times,
+                            },
+                            {
+                                "value": "path",
+                                "label": html.Span("Critical path", title=hint),
+                                "disabled": not times,
+                            },
                         ],
                     ),
                     html.Button(
@@ -112,7 +147,14 @@ def view(
                 ],
             ),
             html.Div(
-                legends,
+                [
+                    *legends,
+                    html.Button(
+                        "Show all",
+                        className="legend-more",
+                        **attributes(data_legend_more="true", aria_expanded="false"),
+                    ),
+                ],
                 id=GraphPage.LEGEND,
                 className="legends",
                 **attributes(data_colour=colour.value),
@@ -125,8 +167,14 @@ def view(
                     data_select_store=Shell.SELECT.value, data_enter_store=Shell.ENTER.value
                 ),
             ),
-            nodes_table.box(),
+            html.Div(
+                id=GraphPage.STRIP,
+                className="strip" if replay else "strip none",
+                **attributes(data_kind="strip", data_select_store=Shell.RUN_SELECT.value),
+            ),
+            nodes_table.box(times),
             dcc.Store(id=GraphPage.SCENE, data=scene),
+            dcc.Store(id=GraphPage.REPLAY, data=replay),
         ],
     )
 
@@ -162,14 +210,21 @@ def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
     return crumbs
 
 
-def legend(colouring: Colouring) -> Component:
-    """Return the legend of one colouring; an entry is a button that finds its nodes."""
+def legend(colouring: Colouring, note: str = "", hint: str = "") -> Component:
+    """Return the legend of one colouring; an entry is a button that finds its nodes.
+
+    Parameters
+    ----------
+    colouring : Colouring
+    note, hint : str
+        What has to be known to read it: in a few words, and in full.
+    """
     entries: list[Any] = [
         html.Button(
             className="legend-entry",
             title="Find these nodes; again to stop",
             children=[
-                html.I(className="chip", style={"background": entry.colour}),
+                html.I(className=_chip_class(entry), style={"background": _ground(entry)}),
                 html.Span(entry.name, className="legend-name"),
                 html.Span(text.count_text(entry.count), className="count"),
             ],
@@ -177,10 +232,23 @@ def legend(colouring: Colouring) -> Component:
         )
         for entry in colouring.legend[:LEGEND_ENTRIES]
     ]
+    if len(colouring.legend) > LEGEND_ENTRIES:
+        more = text.counted(len(colouring.legend) - LEGEND_ENTRIES, "more entry", "more entries")
+        entries.append(html.Span(f"{more}: search finds them", className="legend-note"))
+    if note:
+        entries.append(html.Span(note, className="legend-note", title=hint))
     return html.Div(
         entries, className="legend", title=LANE_NOTE if colouring.name == "lane" else None,
         **attributes(data_colouring=colouring.name),
     )  # fmt: skip
+
+
+def _ground(entry: LegendEntry) -> str:
+    return f"light-dark({entry.colour}, {entry.dark})" if entry.dark else entry.colour
+
+
+def _chip_class(entry: LegendEntry) -> str:
+    return "chip unknown" if entry.name == "not timed" else "chip"
 
 
 def skeleton() -> Component:
@@ -197,6 +265,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     # Without an output Dash does not call it when the page appears.
     in_browser("mount", Output(GraphPage.HOST, "data-scene"), Input(GraphPage.SCENE, "data"))
     in_browser("colour", Input(GraphPage.COLOUR, "value"))
+    in_browser("replay", Output(GraphPage.STRIP, "data-replay"), Input(GraphPage.REPLAY, "data"))
     nodes_table.register(app, store)
 
 

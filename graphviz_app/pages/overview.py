@@ -10,8 +10,9 @@ from dash.development.base_component import Component
 from capture.model import GraphInfo, Recording
 
 from .. import format as text
-from ..components.facts import copy_button
+from ..components.facts import fact_head
 from ..components.graphs_table import FEW, graph_rows, grid
+from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..components.shell import SHELL
 from ..facts import Fact, place_text
@@ -30,16 +31,12 @@ NO_SUCCESS = (
     "place it came from and the nodes it had reached."
 )
 NO_TIMELINE = (
-    "No timeline: this recording has no events. A file converted from DOT or JSON has none; "
-    "`cglens record` keeps when each graph was captured, instantiated and replayed."
+    "No timeline: this recording has no events. `cglens record` keeps when the graphs that a "
+    "script captures were captured, instantiated and replayed; a graph that was read from its "
+    "handle, or converted from DOT or JSON, has none."
 )
-PLOT_CONFIG: Any = {
-    "displaylogo": False,
-    "showSendToCloud": False,
-    "scrollZoom": True,
-    "displayModeBar": False,
-    "responsive": True,
-}
+VERSIONS = ("python", "torch", "triton", "driver", "driver_cuda")
+"""Those on the band; the panel has all."""
 
 
 def layout(context: Context) -> Component:
@@ -68,7 +65,7 @@ def view(
     legend: list[tuple[str, str, int]],
 ) -> Component:
     """Return the page around its data."""
-    parts: list[Any] = [html.Dl([_head(fact) for fact in facts], className="head-facts")]
+    parts: list[Any] = [html.Dl([fact_head(fact) for fact in facts], className="head-facts")]
     if warnings:
         parts.append(html.Ul([html.Li(prose(item)) for item in warnings], className="warnings"))
     parts += failed
@@ -107,14 +104,6 @@ def view(
     return html.Div(parts, className="overview")
 
 
-def _head(fact: Fact) -> Component:
-    hover = " · ".join(part for part in (fact.exact, fact.source) if part) or None
-    value: list[Any] = [html.Span(fact.text, className="mono" if fact.mono else None)]
-    if fact.copy:
-        value.append(copy_button(fact.copy))
-    return html.Div([html.Dt(fact.label), html.Dd(value, title=hover)])
-
-
 def header_facts(recording: Recording) -> list[Fact]:
     """Return the facts of the run on one band: command, device, versions, time, cost, exit."""
     meta = recording.metadata
@@ -127,8 +116,9 @@ def header_facts(recording: Recording) -> list[Fact]:
         names = list(dict.fromkeys(gpu.name for item in recording.processes for gpu in item.gpus))
         facts.append(Fact("GPU", ", ".join(names), "", "asked of the driver"))
     if process is not None:
-        for name, version in list(process.versions.items())[:6]:
-            facts.append(Fact(name, version, "", "asked in the process"))
+        found = process.versions
+        for name in [name for name in VERSIONS if name in found] or list(found)[:4]:
+            facts.append(Fact(text.label_text(name), found[name], "", "asked in the process"))
     if meta.started_unix_ns is not None:
         facts.append(Fact("recorded", text.moment_text(meta.started_unix_ns)))
     if meta.duration_ns is not None:
@@ -213,7 +203,8 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     def in_browser(name: str, *args: Any) -> None:
         app.clientside_callback(ClientsideFunction(SHELL, name), *args)  # type: ignore[no-untyped-call]
 
-    in_browser("openGraph", Input(Overview.GRAPHS, "cellClicked"))
+    in_browser("focusGraph", Input(Overview.GRAPHS, "cellClicked"))
+    in_browser("openGraph", Input(Overview.GRAPHS, "cellDoubleClicked"))
     # Without an output Dash does not call it when the page appears.
     in_browser(
         "filterGraphs", Output(Overview.BOX, "data-filtered"), Input(Overview.GRAPHS, "rowData")
@@ -226,6 +217,7 @@ PAGE = Page(
     order=10,
     description="What was recorded, on what, and its graphs",
     search_hint="Filter graphs  /",
+    place=("page", "recording"),
     layout=layout,
     skeleton=skeleton,
     register=register,

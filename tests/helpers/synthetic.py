@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from capture.model import (
     Body,
@@ -26,6 +27,7 @@ from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload
 from capture.nodes.memcpy import MemcpyEnd, MemcpyPayload
 from capture.nodes.memset import MemsetPayload
+from capture.timings import Timings
 
 MANGLED = (
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
@@ -207,11 +209,59 @@ def info_of(graph: Graph, key: str, name: str, label: str = "", ordinal: int = 0
     )
 
 
+def synthetic_timings(graph: Graph, key: str, executable: str, replays: int = 5) -> Timings:
+    """Return made-up timings of a graph without bodies: never measured anywhere.
+
+    Kernels take 2, 3, 4, ... microseconds in turn on stream 7, copies 20 on stream 13; each starts
+    500 ns after the last of its predecessors and of its stream. The first memset is not timed.
+    """
+    before: dict[int, list[int]] = {}
+    for source, target in zip(graph.topology.source, graph.topology.target, strict=True):
+        before.setdefault(target, []).append(source)
+    ends: dict[int, int] = {}
+    free: dict[int, int] = {}
+    made = Timings(executable=executable, graph=key)
+    for position, type_ in enumerate(graph.topology.types):
+        if type_ == "memset" and not made.missing:
+            made.missing[str(position)] = "synthetic: its record has another id"
+            ends[position] = 0
+            continue
+        stream = 13 if type_ == "memcpy" else 7
+        duration = 20_000 if type_ == "memcpy" else 2_000 + 1_000 * (position % 7)
+        ready = max([ends[at] for at in before.get(position, [])] + [free.get(stream, 0)])
+        start = ready + 500 if ready else 0
+        ends[position] = free[stream] = start + duration
+        made.node.append(str(position))
+        made.count.append(replays)
+        made.minimum_ns.append(duration - 64)
+        made.median_ns.append(duration)
+        made.p95_ns.append(duration + 320)
+        made.start_ns.append(start)
+        made.gap_ns.append(500 if ready else 0)
+        made.stream.append(stream)
+        made.sample_start_ns.append(start)
+        made.sample_duration_ns.append(duration)
+    makespan = max(ends.values(), default=0)
+    busy = sum(made.median_ns)
+    made.makespan_ns = [makespan + 700 * i for i in range(replays)]
+    made.busy_ns = [min(busy, makespan - 4_000)] * replays
+    made.untraced_replay_ns = [makespan * 100 // 142] * 3
+    made.traced_replay_ns = [makespan] * 3
+    return made
+
+
 def recording(
-    graphs: dict[str, Graph], failed: bool = True, title: str = "synthetic run"
+    graphs: dict[str, Graph],
+    failed: bool = True,
+    title: str = "synthetic run",
+    timed: Sequence[str] = (),
 ) -> Recording:
-    """Return a recording over made-up graphs, by name; keys are derived from the names."""
+    """Return a recording over made-up graphs, by name; keys are derived from the names.
+
+    Those named in `timed` get made-up timings.
+    """
     infos, loaded, executables, events = [], {}, [], []
+    timings: dict[str, Timings] = {}
     random_ = random.Random(7)
     clock = 5_000_000
     for ordinal, (name, graph) in enumerate(graphs.items()):
@@ -220,6 +270,9 @@ def recording(
         info = info_of(graph, key, f"{name} {label}", label, ordinal)
         infos.append(info)
         loaded[key] = graph
+        if name in timed:
+            timings[str(ordinal)] = synthetic_timings(graph, key, str(ordinal))
+            info.evidence["timings"] = Evidence(present=True, how="synthetic")
         replays = random_.randrange(10, 400)
         executables.append(
             Executable(
@@ -304,6 +357,7 @@ def recording(
         loaded=dict(loaded),
         load=loaded.__getitem__,
         timeline=events,
+        timings=timings,
     )
 
 
@@ -316,5 +370,6 @@ def typical() -> Recording:
             "chain": chain(120),
             "small": layers(2),
             "empty": Graph(topology=Topology(types=[]), payloads=[], name="empty"),
-        }
+        },
+        timed=["layers"],
     )

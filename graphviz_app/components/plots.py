@@ -1,0 +1,13 @@
+"""How plotly's charts behave here: no upload, no logo, no tool bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PLOT_CONFIG: Any = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "scrollZoom": True,
+    "displayModeBar": False,
+    "responsive": True,
+}

@@ -1,0 +1,124 @@
+"""Results of analyses as components, whichever analysis they came from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import html
+from dash.development.base_component import Component
+
+from capture.analysis import Result, Unit
+
+from .. import format as text
+from .. import result_text
+from ..context import Context
+from .prose import prose
+
+NUMBER_WIDTH = 86
+NODE_WIDTH = 76
+
+
+def notes_of(result: Result) -> Component:
+    """Return a result's caveats."""
+    return html.Ul(
+        [html.Li(prose(result_text.written(result, note))) for note in result.notes],
+        className="notes",
+    )
+
+
+def node_target(path: str) -> dict[str, Any]:
+    """Return the change of view that shows a node."""
+    body, _, position = path.rpartition("/")
+    return {
+        "page": "graph",
+        "body": body,
+        "node": int(position) if position.isdecimal() else None,
+        "search": "",
+        "view": "",
+    }
+
+
+def link_to(context: Context, changes: dict[str, Any]) -> dict[str, str]:
+    """Return the address of a changed view, and the change for the browser."""
+    return {"href": context.url(context.state.but(**changes)), "go": json.dumps(changes)}
+
+
+def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
+    """Return a result's rows for ag-grid: values to sort by, texts to show, links of nodes."""
+    found = []
+    for number, cells in enumerate(result.rows):
+        row: dict[str, Any] = {"id": str(number), "texts": {}, "exact": {}, "links": {}}
+        for place, (cell, column) in enumerate(zip(cells, result.columns, strict=True)):
+            field = f"c{place}"
+            row[field] = cell
+            unit = str(column.unit)
+            if column.unit is Unit.NODE and isinstance(cell, str) and cell:
+                row["links"][field] = link_to(context, node_target(cell))
+                row["texts"][field] = cell
+                continue
+            row["texts"][field] = result_text.value_text(column.name, cell, column.unit)
+            row["exact"][field] = text.exact_text(cell, unit) or row["texts"][field]
+        found.append(row)
+    return found
+
+
+def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
+    """Return ag-grid's definition of one column of a result."""
+    common = {
+        "field": field,
+        "headerName": f"{name[:1].upper()}{name[1:]}",
+        "headerTooltip": name,
+        "tooltipValueGetter": {"function": "exact(params)"},
+    }
+    if unit is Unit.TEXT:
+        return {**common, "minWidth": 140, "flex": 2, "filter": "agTextColumnFilter"}
+    if unit is Unit.NODE:
+        return {**common, "width": NODE_WIDTH, "cellRenderer": "NodeLink", "cellClass": "mono"}
+    return {
+        **common,
+        "width": NUMBER_WIDTH,
+        "type": "rightAligned",
+        "cellClass": "number",
+        "filter": "agNumberColumnFilter",
+        "valueFormatter": {"function": "shown(params)"},
+    }
+
+
+def grid(
+    id_: str, columns: list[dict[str, Any]], rows: list[dict[str, Any]], few: int = 0
+) -> Component:
+    """Return a table that fills its box, or is as high as its rows when they are at most `few`."""
+    table: Component = dag.AgGrid(
+        id=id_,
+        className="grid",
+        rowData=rows,
+        columnDefs=columns,
+        getRowId="params.data.id",
+        defaultColDef={
+            "resizable": True,
+            "sortable": True,
+            "wrapHeaderText": True,
+            "autoHeaderHeight": True,
+        },
+        dashGridOptions={
+            "rowHeight": 28,
+            "headerHeight": 32,
+            "animateRows": False,
+            "tooltipShowDelay": 400,
+            "domLayout": "autoHeight" if len(rows) <= few else "normal",
+            "enableCellTextSelection": True,
+        },
+        style={"height": None, "width": "100%"},
+    )
+    return table
+
+
+def table(context: Context, id_: str, result: Result) -> Component:
+    """Return a result's rows as a table."""
+    columns = [
+        column_of(column.name, column.unit, f"c{place}")
+        for place, column in enumerate(result.columns)
+    ]
+    return grid(id_, columns, rows_of(context, result), few=14)

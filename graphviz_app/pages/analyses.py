@@ -1,0 +1,156 @@
+"""The page of analyses: what each one finds in the graph, and the one that is chosen in full."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from capture.analysis import Analysis, Result, Scope, Severity, analyses, run_analysis
+
+from .. import format as text
+from .. import result_text
+from ..components import result_view
+from ..components.attributes import attributes
+from ..components.plots import PLOT_CONFIG
+from ..components.prose import prose
+from ..figures.series import series_figure
+from ..ids import AnalysesPage
+from . import Context, Page
+from .graph import NO_GRAPH
+
+SEVERITIES = {Severity.NOTICE: "could gain", Severity.WARNING: "warning"}
+SHAPES = {
+    Severity.INFO: "\N{WHITE CIRCLE}",
+    Severity.NOTICE: "\N{BLACK UP-POINTING TRIANGLE}",
+    Severity.WARNING: "\N{BLACK DIAMOND}",
+}
+"""Besides colour: findings use shape and word."""
+
+
+def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
+    """Return every analysis of a graph or recording with what it finds, by name.
+
+    Analyses of a pair are left out: they need a second graph.
+    """
+    state, store = context.state, context.store
+    found = {}
+    for name, entry in analyses().items():
+        if entry.scope is Scope.GRAPH:
+            found[name] = (entry, store.result(state.recording, state.graph, state.body, name))
+        elif entry.scope is Scope.RECORDING:
+            recording = store.get(state.recording).recording
+            with store.reading:
+                found[name] = (entry, run_analysis(name, recording))
+    return found
+
+
+def layout(context: Context) -> Component:
+    """Return the page of what analyses find in the graph or body that a view names.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such graph.
+    """
+    if not context.state.graph:
+        return html.Div(html.P(NO_GRAPH), className="sentence")
+    found = results(context)
+    chosen = context.state.view
+    names = ranked(found)
+    if chosen not in found:
+        chosen = names[0] if names else ""
+    items = [item(name, *found[name], here=name == chosen) for name in names]
+    return view(items, detail(context, *found[chosen]) if chosen else [])
+
+
+def ranked(found: dict[str, tuple[Analysis, Result]]) -> list[str]:
+    """Return names: what asks for attention first, what is absent last, else as registered."""
+    order = [Severity.WARNING, Severity.NOTICE, Severity.INFO]
+
+    def rank(name: str) -> int:
+        result = found[name][1]
+        return order.index(result.severity) if result.present else len(order)
+
+    return sorted(found, key=rank)
+
+
+def view(items: list[Any], shown: list[Any]) -> Component:
+    """Return the page around its list and the result that is shown."""
+    return html.Div(
+        className="analyses-page",
+        children=[
+            html.Nav(items, id=AnalysesPage.LIST, className="analyses-list"),
+            html.Article(shown, className="analysis"),
+        ],
+    )
+
+
+def item(name: str, entry: Analysis, result: Result, here: bool) -> Component:
+    """Return one entry of the list: title and summary, or that it is absent."""
+    names = ["analysis-item", *(["here"] if here else []), *([] if result.present else ["none"])]
+    title: list[Any] = [
+        html.Span(
+            SHAPES[result.severity] if result.present else "\N{EN DASH}",
+            className=f"shape {result.severity}" if result.present else "shape",
+        ),
+        html.Span(result.title or entry.title, className="analysis-title"),
+    ]
+    word = SEVERITIES.get(result.severity) if result.present else "absent"
+    if word:
+        title.append(html.Span(word, className=f"word {result.severity}"))
+    return html.A(
+        [html.Div(title, className="analysis-head"), html.P(prose(result_text.summary(result)))],
+        href="#",
+        title=entry.description,
+        className=" ".join(names),
+        **attributes(data_go=json.dumps({"view": name})),
+    )
+
+
+def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
+    """Return one result in full: summary, figures, plots, table, caveats."""
+    parts: list[Any] = [
+        html.H2(result.title or entry.title),
+        html.P(entry.description, className="question"),
+        html.P(prose(result_text.summary(result)), className="summary"),
+    ]
+    for number, series in enumerate(result.series):
+        figure = series_figure(series)
+        parts.append(
+            dcc.Graph(
+                id=f"{AnalysesPage.SERIES}-{number}",
+                figure=figure,
+                config=PLOT_CONFIG,
+                style={"height": figure["layout"]["height"]},
+            )
+        )
+    if result.rows:
+        parts.append(result_view.table(context, AnalysesPage.TABLE, result))
+    if result.node_marks:
+        count = text.counted(len(result.node_marks), "node")
+        marks = html.P(f"{count} {result.mark_name}.".replace(" .", "."), className="absent")
+        parts.append(marks)
+    if result.notes:
+        parts += [html.H3("To be read with"), result_view.notes_of(result)]
+    return parts
+
+
+def skeleton() -> Component:
+    """Return the page with every id that is always there."""
+    return view([], [])
+
+
+PAGE = Page(
+    name="analyses",
+    title="Analyses",
+    order=50,
+    description="What the analyses find in one graph",
+    search_hint="Search nodes  /",
+    needs_graph=True,
+    place=("page", "recording", "graph", "body", "view"),
+    layout=layout,
+    skeleton=skeleton,
+)

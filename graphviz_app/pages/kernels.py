@@ -1,0 +1,287 @@
+"""The page of kernels: which take the time, per family, per launch and per node."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from capture.analysis import Result, Unit
+from capture.errors import GraphLensError
+
+from .. import kernel_rows, profiling, result_text, timing_facts
+from ..components import result_view
+from ..components.attributes import attributes
+from ..components.prose import prose
+from ..context import Context
+from ..ids import KernelsPage, Shell
+from ..naming import kernel_of
+from ..node_rows import BLOCK
+from ..search import term
+from ..store import Store
+from . import Page
+from .graph import NO_GRAPH
+
+VIEWS = (
+    ("", "Families", "Kernels that do the same work on other shapes"),
+    ("launches", "Launches", "Same kernel, grid and block: how they fill the device"),
+    ("nodes", "Nodes", "Each kernel node"),
+)
+NODE_COLUMNS = (
+    ("median", "Median", "Median duration over the traced replays", 88),
+    ("p95", "95th pct.", "95th percentile of the duration", 76),
+    ("start", "Start", "Median offset from the replay's first start", 76),
+    ("share", "Share", "Median duration over the median makespan", 68),
+    ("slack", "Slack", "By how much it may start later without a longer longest path", 72),
+    ("waves", "Waves", "Blocks over what fits on the device at once", 64),
+    ("occupancy", "Occup.", "Theoretical: threads resident over the most there can be", 68),
+)
+
+
+def layout(context: Context) -> Component:
+    """Return the page of the kernels of the graph that a view names.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such graph.
+    """
+    state, store = context.state, context.store
+    if not state.graph:
+        return html.Div(html.P(NO_GRAPH), className="sentence")
+    subject = store.subject(state.recording, state.graph)
+    families = store.result(state.recording, state.graph, "", "kernel_families")
+    launches = store.result(state.recording, state.graph, "", "occupancy")
+    if subject.is_timed and subject.timings is not None:
+        total = len(subject.graph) if subject.info is None else subject.info.node_count
+        note = timing_facts.caution(subject.timings, total)
+    else:
+        note = timing_facts.absent_text(subject)
+    return view(
+        context.state.view,
+        [result_text.summary(families), result_text.summary(launches), NODES_SUMMARY],
+        note,
+        _families(context, families),
+        _launches(context, launches),
+        subject.is_timed,
+    )
+
+
+NODES_SUMMARY = (
+    "Each kernel node of the graph; those of bodies are on the page of their body. "
+    "A click selects a node, its name opens it in the graph."
+)
+
+
+def view(
+    chosen: str,
+    summaries: list[str],
+    note: str,
+    families: Component,
+    launches: Component,
+    timed: bool,
+) -> Component:
+    """Return the page around its tables."""
+    names = [name for name, _, _ in VIEWS]
+    tables = (families, launches, _node_table(timed))
+    return html.Div(
+        id=KernelsPage.VIEW,
+        className="kernels-page",
+        **attributes(data_view=chosen if chosen in names else ""),
+        children=[
+            html.Div(
+                className="toolbar",
+                children=[
+                    html.H2("Kernels"),
+                    html.Div(
+                        className="switch",
+                        role="tablist",
+                        children=[
+                            html.Button(
+                                title,
+                                title=hint,
+                                **attributes(data_go=json.dumps({"view": name}), data_for=name),
+                            )
+                            for name, title, hint in VIEWS
+                        ],
+                    ),
+                ],
+            ),
+            html.P(prose(note), className="caution"),
+            *[
+                html.Section(
+                    [html.P(prose(summary), className="summary"), table],
+                    className="kernels-view",
+                    **attributes(data_for=name),
+                )
+                for name, summary, table in zip(names, summaries, tables, strict=True)
+            ],
+        ],
+    )
+
+
+def _columns(result: Result) -> list[dict[str, Any]]:
+    return [
+        result_view.column_of(column.name, column.unit, f"c{place}")
+        for place, column in enumerate(result.columns)
+    ]
+
+
+def _families(context: Context, result: Result) -> Component:
+    """Return the families; their names find their nodes in the graph."""
+    columns, rows = _columns(result), result_view.rows_of(context, result)
+    if columns:
+        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 160, "flex": 4}
+    for row in rows:
+        changes = {
+            "page": "graph",
+            "view": "",
+            "body": "",
+            "node": None,
+            "search": term("family", str(row["c0"])),
+        }
+        row["links"]["c0"] = result_view.link_to(context, changes)
+        row["full"] = row["c0"]
+    return result_view.grid(KernelsPage.FAMILIES, columns, rows)
+
+
+def _launches(context: Context, result: Result) -> Component:
+    """Return the launches with a command that profiles each one's kernel."""
+    columns, rows = _columns(result), result_view.rows_of(context, result)
+    recording = context.store.get(context.state.recording).recording
+    node = next((i for i, column in enumerate(result.columns) if column.unit is Unit.NODE), None)
+    graph = context.store.graph(context.state.recording, context.state.graph)
+    if columns:
+        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 150, "flex": 4}
+        columns.append(COPY_COLUMN)
+    for row in rows:
+        changes = {
+            "page": "graph",
+            "view": "",
+            "body": "",
+            "node": None,
+            "search": json.dumps(str(row["c0"])),
+        }
+        row["links"]["c0"] = result_view.link_to(context, changes)
+        first = row.get(f"c{node}") if node is not None else None
+        if isinstance(first, str) and first.isdecimal():
+            kernel = kernel_of(graph.node(int(first)))
+            row["copy"] = profiling.ncu_command(recording, kernel.name) if kernel else ""
+    return result_view.grid(KernelsPage.LAUNCHES, columns, rows)
+
+
+COPY_COLUMN: dict[str, Any] = {
+    "field": "copy",
+    "headerName": "ncu",
+    "headerTooltip": profiling.NOTE,
+    "width": 60,
+    "sortable": False,
+    "cellRenderer": "CopyCell",
+}
+
+
+def _node_table(timed: bool) -> Component:
+    right: dict[str, Any] = {"type": "rightAligned", "cellClass": "number"}
+    needs_times = {"median", "p95", "start", "share", "slack"}
+    columns: list[dict[str, Any]] = [
+        {"field": "position", "headerName": "Node", "width": 64, **right},
+        {
+            "field": "name",
+            "headerName": "Kernel",
+            "flex": 1,
+            "minWidth": 132,
+            "tooltipField": "full",
+            "cellRenderer": "SelectLink",
+            "filter": "agTextColumnFilter",
+            "filterParams": {"filterOptions": ["contains"], "maxNumConditions": 1},
+        },
+        *[
+            {
+                "field": field,
+                "headerName": title,
+                "headerTooltip": hint,
+                "width": width,
+                "hide": field in needs_times and not timed,
+                **right,
+            }
+            for field, title, hint, width in NODE_COLUMNS
+        ],
+        {"field": "grid", "headerName": "Grid", "width": 84, "sortable": False, **right},
+        {"field": "block", "headerName": "Block", "width": 72, "sortable": False, **right},
+        COPY_COLUMN,
+    ]
+    if timed:
+        columns[2]["sort"] = "desc"
+    table: Component = dag.AgGrid(
+        id=KernelsPage.NODES,
+        className="grid",
+        rowModelType="infinite",
+        columnDefs=columns,
+        getRowId="params.data.id",
+        defaultColDef={"resizable": True, "sortable": True},
+        dashGridOptions={
+            "rowHeight": 28,
+            "headerHeight": 32,
+            "rowBuffer": 0,
+            "cacheBlockSize": BLOCK,
+            "maxBlocksInCache": 20,
+            # More than one request at a time leaves a block loading for ever.
+            "maxConcurrentDatasourceRequests": 1,
+            "animateRows": False,
+            "tooltipShowDelay": 400,
+            "rowClassRules": {"chosen-row": {"function": "isChosen(params)"}},
+        },
+        style={"height": None, "width": "100%"},
+    )
+    return table
+
+
+def skeleton() -> Component:
+    """Return the page with every id and no data."""
+    empty = [
+        result_view.grid(name, [], []) for name in (KernelsPage.FAMILIES, KernelsPage.LAUNCHES)
+    ]
+    return view("", ["", "", ""], "", empty[0], empty[1], True)
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks of the page."""
+
+    @app.callback(
+        Output(KernelsPage.NODES, "getRowsResponse"),
+        Input(KernelsPage.NODES, "getRowsRequest"),
+        State(Shell.CONTEXT, "data"),
+        State(Shell.PLACE, "data"),
+        prevent_initial_call=True,
+    )
+    def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
+        if request is None or not place:
+            return no_update
+        recording = str((context or {}).get("recording") or place.get("recording") or "")
+        graph = str(place.get("graph") or (context or {}).get("key") or "")
+        try:
+            picture = store.picture(recording, graph)
+            kernels = store.kernels(recording, graph)
+            opened = store.get(recording).recording
+        except GraphLensError:
+            return {"rowData": [], "rowCount": 0}
+        command = partial(profiling.ncu_command, opened)
+        return kernel_rows.block(picture, kernels, command, request)
+
+
+PAGE = Page(
+    name="kernels",
+    title="Kernels",
+    order=40,
+    description="Which kernels take the time, and how they fill the device",
+    search_hint="Search nodes  /",
+    needs_graph=True,
+    place=("page", "recording", "graph"),
+    layout=layout,
+    skeleton=skeleton,
+    register=register,
+)

@@ -1,0 +1,56 @@
+"""Subjects of analyses from a recording: a graph or body with the timings that are shown of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from capture.analysis.subject import Subject
+from capture.model import Executable, Gpu, Graph, GraphInfo, Recording
+
+if TYPE_CHECKING:
+    from capture.timings import Timings
+
+
+def shown_timings(recording: Recording, key: str) -> tuple[Executable | None, Timings | None]:
+    """Return the executable of a graph whose timings are shown: the one traced most often.
+
+    Raises
+    ------
+    FormatError
+        The stored timings are damaged.
+    """
+    best: tuple[Executable | None, Timings | None] = (None, None)
+    most = -1
+    for executable in recording.executables_of(key):
+        timings = recording.timings(executable.id)
+        if timings is not None and len(timings.makespan_ns) > most:
+            most = len(timings.makespan_ns)
+            best = (executable, timings)
+    return best
+
+
+def gpu_of(recording: Recording, info: GraphInfo) -> Gpu | None:
+    """Return the device that a graph was captured on; the first where the graph does not say."""
+    if info.process is None or not 0 <= info.process < len(recording.processes):
+        return None
+    gpus = recording.processes[info.process].gpus
+    if info.device is None:
+        return gpus[0] if gpus else None
+    return next((gpu for gpu in gpus if gpu.index == info.device), None)
+
+
+def subject_of(recording: Recording, key: str, graph: Graph, body: str = "") -> Subject:
+    """Return what analyses look at.
+
+    Parameters
+    ----------
+    recording : Recording
+    key : str
+        Of the captured graph.
+    graph : Graph
+        The captured graph, or its body at `body`.
+    body : str
+    """
+    info = recording.info(key)
+    executable, timings = shown_timings(recording, key)
+    return Subject(graph, info, timings, gpu_of(recording, info), executable, body)
