@@ -134,11 +134,6 @@ class Observer:
             driver.exchange_capture_mode(mode)
 
     @property
-    def open_captures(self) -> dict[int, OpenCapture]:
-        """Captures that are going on, by stream; always the same dictionary."""
-        return self._latest
-
-    @property
     def active(self) -> bool:
         """Whether anything is written anywhere."""
         return bool(self.sinks)

@@ -245,14 +245,11 @@ def _replay(session: Session, original: Original) -> Original:
     # Every replay of a recorded program passes here; tests/benchmarks/replay.py measures it.
     state_of = session.counted.get
     run = session.run
-    captures = session.open_captures
 
     def replay(self: Any) -> Any:
         state = state_of(id(self))
         if state is None or state is not run.state:
             return another(self)
-        if captures and _capturing_here():
-            return original(self)
         if state.plan is None:
             result = original(self)
         else:
@@ -264,8 +261,6 @@ def _replay(session: Session, original: Original) -> Original:
         return result
 
     def another(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if captures and _capturing_here():
-            return original(self, *args, **kwargs)  # it becomes a child graph, nothing runs
         state = state_of(id(self))
         if state is None:
             session.expect_clones()  # torch instantiates a kept graph when it is first replayed
@@ -290,15 +285,6 @@ def _replay(session: Session, original: Original) -> Original:
     # A replay that takes arguments, in another torch or patched by others, gets the hook that
     # passes them on.
     return replay if _takes_nothing(original) else another
-
-
-def _capturing_here() -> bool:
-    import torch
-
-    try:
-        return bool(torch.cuda.is_current_stream_capturing())
-    except Exception:
-        return False
 
 
 def _takes_nothing(method: Original) -> bool:

@@ -215,8 +215,10 @@ def test_shared_pool_and_destroyed_graphs(recorded: Run) -> None:
 
     def work() -> None:
         pool = torch.cuda.graph_pool_handle()
+        # torch wants a pool that is used again to have a graph that is alive.
+        first = torch.cuda.CUDAGraph()
         for batch in (16, 8, 4):
-            graph = torch.cuda.CUDAGraph()
+            graph = first if batch == 16 else torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=pool):
                 model(x[:batch])
             graph.replay()
