@@ -27,7 +27,8 @@ def run(
     if eager_ns is None or graph_ns is None:
         return Result.absent(
             "a verdict needs the time of the function run eagerly and as a graph, measured on the "
-            "same inputs: measure them with `cglens bench MODULE:FUNCTION`"
+            "same inputs; recordings of this version hold neither, so pass them to the analysis "
+            "as eager_ns and graph_ns"
         )
     if eager_ns <= 0 or graph_ns <= 0:
         return Result.absent(

@@ -101,7 +101,7 @@ def run(subject: Subject, nodes: list[int] | None = None, rows: int = 200) -> Re
             result.notes.append("Only nodes of the critical path gain; the table shows the first.")
     result.notes.append(
         "This is what durations and edges predict; nodes that run at the same time slow each other "
-        "down, so the measured gain may be larger. Measure it with `cglens whatif`."
+        "down, so the gain may be larger; nothing of it was measured."
     )
     add_timing_caveats(result, subject)
     return result
