@@ -216,7 +216,9 @@ def quantity_text(value: object, unit: str) -> str:
     if unit == "bytes_per_second":
         return rate_text(value)
     if unit == "ratio":
-        return f"{value:.3g}" if abs(value) < 1 else three_digits(value)
+        # What is next to nothing is not worth its digits.
+        small = 0 < abs(value) < 0.01
+        return "< 0.01" if small else f"{value:.3g}" if abs(value) < 1 else three_digits(value)
     return f"{value:,}" if isinstance(value, int) else three_digits(value)
 
 

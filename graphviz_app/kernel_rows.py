@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from capture.analysis import Result, Subject
+from capture.analysis import Subject
 from capture.analysis.launch_shape import LaunchShape, launch_shape
 
 from . import format as text
@@ -17,8 +17,8 @@ from .naming import kernel_of
 from .node_rows import BLOCK
 from .picture import Picture
 
-NUMBERS = ("median", "p95", "start", "share", "slack", "waves", "occupancy")
-_TIMES = {"median": "median_ns", "p95": "p95_ns", "start": "start_ns"}
+NUMBERS = ("median", "start", "share", "waves", "occupancy")
+_TIMES = {"median": "median_ns", "start": "start_ns"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class KernelNodes:
     columns: Mapping[str, NDArray[np.float64]]
 
     @classmethod
-    def of(cls, picture: Picture, subject: Subject, critical: Result) -> KernelNodes:
+    def of(cls, picture: Picture, subject: Subject) -> KernelNodes:
         """Collect what is known about each kernel node; O(nodes)."""
         types = picture.graph.topology.types
         positions = np.flatnonzero(np.array([name == "kernel" for name in types], np.bool_))
@@ -51,8 +51,6 @@ class KernelNodes:
                 columns[name] = np.where(rows >= 0, chosen, np.nan)
         if subject.makespan_ns:
             columns["share"] = columns["median"] / subject.makespan_ns
-        if picture.times is not None:
-            columns["slack"] = picture.times.slack_ns[positions]
         shapes: dict[Any, LaunchShape | None] = {}
         if subject.gpu is not None:
             for place, at in enumerate(positions.tolist()):
@@ -154,4 +152,4 @@ def _text(name: str, value: float) -> str:
         return text.ABSENT
     if name in ("share", "occupancy"):
         return text.share_text(value, 1)
-    return text.three_digits(value) if name == "waves" else text.duration_text(value)
+    return text.quantity_text(value, "ratio") if name == "waves" else text.duration_text(value)

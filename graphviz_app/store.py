@@ -213,10 +213,9 @@ class Store:
         opened = self.get(recording)
         picture = self.picture(opened.id, key)
         subject = self.subject(opened.id, key)
-        critical = self.result(opened.id, key, "", "critical_path")
         return self._memo.get(
             ("kernels", opened.id, key),
-            lambda: KernelNodes.of(picture, subject, critical),
+            lambda: KernelNodes.of(picture, subject),
             lambda kernels: kernels.size_bytes,
         )
 

@@ -192,6 +192,11 @@ window.cgShell = window.cgShell || {};
       if (cell && cell.rowId !== undefined) shell.go({ node: Number(cell.rowId) });
     },
 
+    // The table holds the graph's own nodes, whichever body was looked at before.
+    openKernel(cell) {
+      if (cell && cell.rowId !== undefined && cell.colId !== "copy") shell.go({ body: "", node: Number(cell.rowId) });
+    },
+
     openTable(clicks) {
       const open = Boolean(clicks % 2);
       if (open) setTimeout(() => shell.showRow(shell.view()), 300);

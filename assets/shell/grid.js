@@ -28,6 +28,9 @@ window.cgShell = window.cgShell || {};
     params.value,
   );
 
+  // Of a path the end says more than the beginning; filters and hover have all of it.
+  components.PathEnd = (params) => String(params.value || "").split(/[\\/]/).slice(-1)[0];
+
   // A cell that leads to a node or a search, where its row knows how.
   components.NodeLink = (params) => {
     const link = params.data && params.data.links && params.data.links[params.colDef.field];

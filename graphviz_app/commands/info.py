@@ -69,16 +69,17 @@ def clean(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
-def _facts(console: Console, facts: list[tuple[str, str]]) -> None:
-    width = max((len(name) for name, text in facts if text), default=0)
-    for name, text in facts:
+def facts(console: Console, lines: list[tuple[str, str]]) -> None:
+    """Print names and texts in two columns; empty texts are left out."""
+    width = max((len(name) for name, text in lines if text), default=0)
+    for name, text in lines:
         if text:
             console.print(f"{name:<{width}}  {clean(text)}", soft_wrap=True)
 
 
 def _show(console: Console, file: Path, recording: Recording, show_all: bool) -> None:
     console.print(clean(recording.metadata.title or file.name), style="bold", soft_wrap=True)
-    _facts(console, [*_about(recording), *_machines(recording), *_costs(recording)])
+    facts(console, [*_about(recording), *_machines(recording), *_costs(recording)])
     infos = list(recording.graphs.values())
     if infos:
         console.print()
@@ -89,9 +90,9 @@ def _show(console: Console, file: Path, recording: Recording, show_all: bool) ->
     for failed in recording.failed.values():
         console.print()
         console.print(f"Failed capture {clean(failed.name or failed.key)}", style="bold")
-        _facts(console, _failure(failed))
+        facts(console, _failure(failed))
     console.print()
-    _facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])
+    facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])
     warnings = dict.fromkeys(
         [*recording.metadata.warnings, *(w for item in infos for w in item.warnings)]
     )
@@ -239,15 +240,19 @@ def _show_graph(console: Console, recording: Recording, entry: GraphInfo) -> Non
         for name in entry.__struct_fields__
         if name not in apart and getattr(entry, name) not in (None, "", {}, [])
     ]
-    facts = [(field.label, field.text) for field in fields]
-    facts += [("captured at", _place(entry.place)), *_failure(entry)]
-    facts += [(f"evidence {name}", text) for name, text in _evidence([entry])]
+    about = [(field.label, field.text) for field in fields]
+    about += [("captured at", _place(entry.place)), *_failure(entry)]
+    about += [(f"evidence {name}", text) for name, text in _evidence([entry])]
     for item in recording.executables_of(entry.key):
         ended = f", {item.ended}" if item.ended else ""
-        facts.append(("executable", f"{item.id}: {item.replays} replays{ended}"))
-    _facts(console, facts)
+        about.append(("executable", f"{item.id}: {item.replays} replays{ended}"))
+    facts(console, about)
     for warning in entry.warnings:
         console.print(f"warning: {clean(warning)}", soft_wrap=True)
+    if entry.key in recording.graphs and entry.node_count:
+        from ._findings import findings
+
+        findings(console, recording, entry)
 
 
 COMMAND = Command(name="info", command=info)

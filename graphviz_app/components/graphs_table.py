@@ -102,8 +102,8 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "field": "name",
             "headerName": "Graph",
             "cellRenderer": "GraphLink",
-            "minWidth": 150,
-            "flex": 2,
+            "minWidth": 160,
+            "flex": 4,
             "filter": "agTextColumnFilter",
         },
         {
@@ -135,11 +135,12 @@ def grid(rows: list[dict[str, Any]]) -> Component:
         {
             "field": "place",
             "headerName": "Captured at",
-            "minWidth": 110,
+            "minWidth": 104,
             "flex": 2,
             "cellClass": "mono",
             "filter": "agTextColumnFilter",
             "tooltipField": "place",
+            "cellRenderer": "PathEnd",
         },
     ]
     table: Component = dag.AgGrid(

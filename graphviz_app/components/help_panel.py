@@ -16,7 +16,7 @@ KEYS = (
     ("Shift+Enter or p", "previous match"),
     ("[", "previous graph"),
     ("]", "next graph"),
-    ("f", "fit the graph into the window"),
+    ("f", "fit the graph, or the replay, into the window"),
     ("u", "leave a body for the graph around it"),
     ("Esc", "drop the selection, then the search"),
     ("t", "show or hide the table of nodes"),
@@ -36,7 +36,19 @@ WORDS = (
     (
         "Search",
         "Words that are all in the type or the name, readable or mangled. type:memcpy, "
-        "kernel:NAME and lane:3 find one entry of the legend; #12 is node 12.",
+        "kernel:NAME and lane:3 find one entry of the legend, family:NAME all kernels that do the "
+        "same on other shapes; #12 is node 12.",
+    ),
+    (
+        "Time",
+        "Durations are medians over traced replays. Tracing itself takes time: how much stands "
+        "beside every timing. The critical path is the longest way through the graph by durations; "
+        "slack is by how much a node may start later without making that way longer.",
+    ),
+    (
+        "Replay",
+        "The strip under the graph and the timeline show one real replay. The wheel zooms, "
+        "dragging moves, a click selects the node on every page, a double-click zooms to it.",
     ),
     ("Address", "The address bar always names what you see; a copied link reopens it."),
 )

@@ -78,7 +78,8 @@ def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
         return {**common, "width": NODE_WIDTH, "cellRenderer": "NodeLink", "cellClass": "mono"}
     return {
         **common,
-        "width": NUMBER_WIDTH,
+        # Headers wrap between words, never inside one.
+        "width": max(NUMBER_WIDTH, 28 + 8 * max(map(len, name.split()), default=0)),
         "type": "rightAligned",
         "cellClass": "number",
         "filter": "agNumberColumnFilter",

@@ -13,6 +13,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 BUSY, IDLE = "#0072B2", "#B9BDC4"
 MOST_POINTS = 4_000
 HEIGHT = 180
+MOST_WHOLE_TICKS = 5
 
 
 def _axis(unit: Unit, values: Sequence[float], title: str) -> tuple[dict[str, Any], float]:
@@ -25,7 +26,9 @@ def _axis(unit: Unit, values: Sequence[float], title: str) -> tuple[dict[str, An
     elif unit is not Unit.COUNT:
         name = str(unit.value).replace("_", " ")
     label = f"{title} ({name})" if name else title
+    few = unit is Unit.COUNT and max(values, default=0) <= MOST_WHOLE_TICKS
     return {
+        **({"dtick": 1} if few else {}),
         "title": {"text": label, "standoff": 6, "font": {"size": 12}},
         "zeroline": False,
         "rangemode": "tozero",
@@ -124,6 +127,6 @@ def replays_figure(makespan_ns: Sequence[int], busy_ns: Sequence[int]) -> dict[s
         "tickformat": ",d",
         "fixedrange": True,
     }
-    layout = {**_layout(x, y, 132), "barmode": "stack", "bargap": 0.25, "hovermode": "closest"}
+    layout = {**_layout(x, y, 196), "barmode": "stack", "bargap": 0.25, "hovermode": "closest"}
     layout["yaxis"]["nticks"] = 4
     return {"data": traces, "layout": layout}

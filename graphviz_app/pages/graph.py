@@ -59,20 +59,20 @@ def layout(context: Context) -> Component:
         return html.Div(
             [html.Div(crumbs, className="toolbar"), html.P(EMPTY)], className="sentence"
         )
-    notes: dict[str, tuple[str, str]] = {}
+    caution: tuple[str, str] = ("", "")
     if picture.times is not None:
         timings = store.subject(state.recording, state.graph).timings
         assert timings is not None
-        caution = timing_facts.caution(timings, info.node_count)
-        short = timing_facts.short_caution(timings, info.node_count)
-        notes = {"time": (short, caution), "path": (short, f"{caution} {PATH_NOTE}")}
+        caution = (
+            timing_facts.short_caution(timings, info.node_count),
+            f"{timing_facts.caution(timings, info.node_count)} {PATH_NOTE}",
+        )
     note = "This capture failed; these are the nodes it had reached." if failed else ""
     return view(
         crumbs=crumbs,
         colour=state.colour,
-        legends=[
-            legend(item, *notes.get(item.name, ("", ""))) for item in picture.colourings.values()
-        ],
+        legends=[legend(item) for item in picture.colourings.values()],
+        caution=caution,
         times=picture.times is not None,
         why_not="" if picture.times is not None else timing_facts.absent_reason(info),
         replay={
@@ -103,6 +103,7 @@ def view(
     note: str = "",
     times: bool = False,
     why_not: str = "",
+    caution: tuple[str, str] = ("", ""),
     replay: Any = None,
 ) -> Component:
     """Return the page around a scene."""
@@ -116,6 +117,7 @@ def view(
                     html.Div(crumbs, id=GraphPage.CRUMBS, className="crumbs"),
                     html.Span(note, className="toolbar-note"),
                     html.Div(className="spring"),
+                    html.Span(caution[0], className="toolbar-caution", title=caution[1]),
                     html.Span("colour by", className="toolbar-label"),
                     dmc.SegmentedControl(
                         id=GraphPage.COLOUR,
@@ -210,15 +212,8 @@ def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
     return crumbs
 
 
-def legend(colouring: Colouring, note: str = "", hint: str = "") -> Component:
-    """Return the legend of one colouring; an entry is a button that finds its nodes.
-
-    Parameters
-    ----------
-    colouring : Colouring
-    note, hint : str
-        What has to be known to read it: in a few words, and in full.
-    """
+def legend(colouring: Colouring) -> Component:
+    """Return the legend of one colouring; an entry is a button that finds its nodes."""
     entries: list[Any] = [
         html.Button(
             className="legend-entry",
@@ -235,8 +230,6 @@ def legend(colouring: Colouring, note: str = "", hint: str = "") -> Component:
     if len(colouring.legend) > LEGEND_ENTRIES:
         more = text.counted(len(colouring.legend) - LEGEND_ENTRIES, "more entry", "more entries")
         entries.append(html.Span(f"{more}: search finds them", className="legend-note"))
-    if note:
-        entries.append(html.Span(note, className="legend-note", title=hint))
     return html.Div(
         entries, className="legend", title=LANE_NOTE if colouring.name == "lane" else None,
         **attributes(data_colouring=colouring.name),

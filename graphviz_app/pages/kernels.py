@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import dash_ag_grid as dag
-from dash import Dash, Input, Output, State, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from capture.analysis import Result, Unit
@@ -17,6 +17,7 @@ from .. import kernel_rows, profiling, result_text, timing_facts
 from ..components import result_view
 from ..components.attributes import attributes
 from ..components.prose import prose
+from ..components.shell import SHELL
 from ..context import Context
 from ..ids import KernelsPage, Shell
 from ..naming import kernel_of
@@ -33,10 +34,8 @@ VIEWS = (
 )
 NODE_COLUMNS = (
     ("median", "Median", "Median duration over the traced replays", 88),
-    ("p95", "95th pct.", "95th percentile of the duration", 76),
     ("start", "Start", "Median offset from the replay's first start", 76),
     ("share", "Share", "Median duration over the median makespan", 68),
-    ("slack", "Slack", "By how much it may start later without a longer longest path", 72),
     ("waves", "Waves", "Blocks over what fits on the device at once", 64),
     ("occupancy", "Occup.", "Theoretical: threads resident over the most there can be", 68),
 )
@@ -186,7 +185,7 @@ COPY_COLUMN: dict[str, Any] = {
 
 def _node_table(timed: bool) -> Component:
     right: dict[str, Any] = {"type": "rightAligned", "cellClass": "number"}
-    needs_times = {"median", "p95", "start", "share", "slack"}
+    needs_times = {"median", "start", "share"}
     columns: list[dict[str, Any]] = [
         {"field": "position", "headerName": "Node", "width": 64, **right},
         {
@@ -210,8 +209,8 @@ def _node_table(timed: bool) -> Component:
             }
             for field, title, hint, width in NODE_COLUMNS
         ],
-        {"field": "grid", "headerName": "Grid", "width": 84, "sortable": False, **right},
-        {"field": "block", "headerName": "Block", "width": 72, "sortable": False, **right},
+        {"field": "grid", "headerName": "Grid", "width": 104, "sortable": False, **right},
+        {"field": "block", "headerName": "Block", "width": 92, "sortable": False, **right},
         COPY_COLUMN,
     ]
     if timed:
@@ -250,6 +249,9 @@ def skeleton() -> Component:
 
 def register(app: Dash, store: Store, prefix: str) -> None:
     """Add the callbacks of the page."""
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction(SHELL, "openKernel"), Input(KernelsPage.NODES, "cellClicked")
+    )
 
     @app.callback(
         Output(KernelsPage.NODES, "getRowsResponse"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import capture.formats as formats
+from capture.analysis import analyses
 from capture.model import (
     Evidence,
     Executable,
@@ -23,6 +24,7 @@ from capture.model import (
 )
 from graphviz_app import cli
 from tests.formats.test_driver_dot import DATA
+from tests.helpers import synthetic
 from tests.helpers.recordings import chain, recording_of
 
 
@@ -206,3 +208,50 @@ def test_it_loads_nothing_heavy(packed: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]"
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Path:
+    """A recording of one graph with synthetic timings."""
+    path = tmp_path / "timed.cgl"
+    graphs = {"layers": synthetic.layers(3)}
+    formats.write(synthetic.recording(graphs, failed=False, timed=["layers"]), path)
+    return path
+
+
+def test_a_timed_graph_shows_coverage_cost_longest_nodes_and_findings(
+    timed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = run(capsys, timed, "--graph", "train.py:layers#0")
+    for part in (
+        "24 of 25 nodes timed; traced replays took 1.42",
+        "Longest 5 nodes",
+        "20 µs",
+        "memcpy HtoD",
+        *(entry.title for entry in analyses().values()),
+    ):
+        assert part in shown
+    assert shown.index("Longest") < shown.index("Analyses") < shown.index("Critical path")
+
+
+def test_a_graph_without_timings_says_so_once(
+    packed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = run(capsys, packed, "--graph", "synthetic-0")
+    assert "No timings: CUPTI is not installed; pip install it." in shown
+    assert "absent: " in shown
+    assert shown.count("CUPTI is not installed") <= 3
+
+
+def test_findings_load_no_library_that_is_heavy(timed: Path) -> None:
+    program = (
+        "import sys\n"
+        "from graphviz_app import cli\n"
+        f"cli.main(['info', {str(timed)!r}, '--graph', 'train.py:layers#0'])\n"
+        "names = ('dash', 'plotly', 'numpy', 'networkx', 'torch', 'cuda')\n"
+        "print([name for name in names if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
