@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from .errors import FormatError
+
 NODE_COLUMNS = (
     "node",
     "count",
@@ -47,7 +49,8 @@ class Timings(msgspec.Struct, kw_only=True, omit_defaults=True):
     start_ns : list of int
         Median start offset in the replay.
     gap_ns : list of int
-        Median time from the last end of a predecessor (for roots: the replay's start) to the start.
+        Median time from the last end of a predecessor (for roots: the replay's start) to the start;
+        0 where it started before that end, -1 for rows that are not on the outermost level.
     stream : list of int
         Hardware stream as CUPTI numbers them.
     makespan_ns, busy_ns : list of int
@@ -64,7 +67,7 @@ class Timings(msgspec.Struct, kw_only=True, omit_defaults=True):
     missing : dict of str to str
         Captured nodes without a row, and why.
     dropped_records : int
-        Records that CUPTI says it lost.
+        Records that CUPTI says it lost, of the whole process.
     """
 
     executable: str
@@ -100,3 +103,20 @@ class Timings(msgspec.Struct, kw_only=True, omit_defaults=True):
 
         untraced = median(self.untraced_replay_ns)
         return median(self.traced_replay_ns) / untraced if untraced else None
+
+
+def check_columns(timings: Timings, where: str) -> None:
+    """Check that stored timings have one value per row in every column.
+
+    Columns that a writer left out are filled with nothing and stay empty.
+
+    Raises
+    ------
+    FormatError
+        A column has another length than ``node``.
+    """
+    rows = len(timings.node)
+    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
+        count = len(getattr(timings, name))
+        if count and count != rows:
+            raise FormatError(f"{where}.{name} has {count} values, expected {rows}, one per row")

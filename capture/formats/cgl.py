@@ -36,7 +36,7 @@ from ..model import (
     Recording,
     Topology,
 )
-from ..timings import NODE_COLUMNS, Timings
+from ..timings import NODE_COLUMNS, Timings, check_columns
 from . import documents
 from .archive import Archive
 from .base import Format
@@ -131,7 +131,9 @@ class _Loader:
             for name, column in columns.items()
         }
         rest = {name: value for name, value in document.items() if name not in ("rows", "columns")}
-        return load(Timings, {**rest, **rows}, where)
+        timings = load(Timings, {**rest, **rows}, where)
+        check_columns(timings, where)
+        return timings
 
     def _decode(self, name: str) -> Any:
         return documents.decode(self._archive.read(name), f"{self._archive.path}: {name}")

@@ -58,10 +58,10 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
         if name not in ("format", "version", "$schema"):
             stream.write(b",\n%s: %s" % (documents.encode(name), documents.encode(value)))
     put("processes", [dump(item) for item in recording.processes])
-    put(
-        "executables",
-        [dump(item) for item in recording.executables if everything or item.graph in wanted],
-    )
+    executables = [item for item in recording.executables if everything or item.graph in wanted]
+    put("executables", [dump(item) for item in executables])
+    timings = (recording.timings(item.id) for item in executables)
+    put("timings", [dump(item) for item in timings if item is not None])
     put("timeline", [event for event in recording.timeline if everything or event.graph in wanted])
     for name, infos in (("graphs", recording.graphs), ("failed", recording.failed)):
         stream.write(b',\n"%s": [' % name.encode())

@@ -22,11 +22,12 @@ from ..model import (
     Topology,
 )
 from ..nodes import node_type
+from ..timings import Timings, check_columns
 from . import documents
 from .documents import field
 from .json_document import MARKER, MAX_FILE_BYTES
 
-_LISTS = ("processes", "executables", "timeline", "graphs", "failed")
+_LISTS = ("processes", "executables", "timings", "timeline", "graphs", "failed")
 _KNOWN_FIELDS = frozenset(("$schema", "format", "version", "written_by", "metadata", *_LISTS))
 
 
@@ -63,6 +64,13 @@ def _recording(document: dict[str, Any], where: str) -> Recording:
             if "levels" in item:
                 loaded[info.key] = _read_graph(field(item, "levels", list, here), kernels, here)
     documents.check_keys([info.key for part in infos.values() for info in part], where)
+    timings: dict[str, Timings] = {}
+    for number, item in enumerate(lists["timings"]):
+        here = f"{where} timings[{number}]"
+        found_timings = load(Timings, item, here)
+        check_columns(found_timings, here)
+        if timings.setdefault(found_timings.executable, found_timings) is not found_timings:
+            raise FormatError(f"{here} is of {found_timings.executable!r}, which came before")
     try:
         timeline = msgspec.convert(lists["timeline"], list[Event])
     except msgspec.ValidationError as error:
@@ -74,6 +82,7 @@ def _recording(document: dict[str, Any], where: str) -> Recording:
         executables=[load(Executable, i, f"{where} executables") for i in lists["executables"]],
         processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
         timeline=timeline,
+        timings=timings,
         extra={name: value for name, value in document.items() if name not in _KNOWN_FIELDS},
         loaded=loaded,
     )

@@ -23,9 +23,10 @@ def schema() -> dict[str, Any]:
     import msgspec
 
     from ..model import Event, Executable, GraphInfo, Metadata, Process
+    from ..timings import Timings
 
     types = {name: entry for name, entry in node_types().items() if entry.payload is not None}
-    structs = [Event, Executable, GraphInfo, Metadata, Process]
+    structs = [Event, Executable, GraphInfo, Metadata, Process, Timings]
     payloads = {entry.payload for entry in types.values() if entry.payload is not None}
     ordered = sorted(payloads, key=lambda struct: struct.__name__)
     _, parts = msgspec.json.schema_components([*structs, *ordered], ref_template=REF)
@@ -47,6 +48,7 @@ def schema() -> dict[str, Any]:
             "metadata": {"$ref": "#/$defs/Metadata"},
             "processes": _list("Process"),
             "executables": _list("Executable"),
+            "timings": _list("Timings"),
             "timeline": _list("Event"),
             "graphs": _list("RecordedGraph"),
             "failed": _list("RecordedGraph"),

@@ -6,6 +6,7 @@ import json
 import time
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -44,6 +45,9 @@ def read_all(path: Path) -> None:
         recording = formats.read(path)
         with suppress(FormatError):
             _ = recording.timeline
+        for executable in recording.timed:
+            with suppress(FormatError):
+                recording.timings(executable)
         for key in [*recording.graphs, *recording.failed]:
             # A graph whose nodes are not in the file is no damage.
             with suppress(FormatError, LookupFailed):
@@ -114,7 +118,8 @@ def replace_somewhere(data: st.DataObject, document: Any) -> None:
         if isinstance(place, dict) and data.draw(st.booleans()):
             place["renamed"] = place.pop(key)
         else:
-            place[key] = data.draw(st.sampled_from(VALUES))
+            # A copy: the next replacement may land inside it.
+            place[key] = deepcopy(data.draw(st.sampled_from(VALUES)))
         return
 
 

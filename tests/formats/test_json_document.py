@@ -168,3 +168,13 @@ def test_unknown_fields_survive(tmp_path: Path) -> None:
     packed = tmp_path / "again.cgl"
     formats.write(recording, packed)
     assert formats.read(packed).graph("synthetic-0") == graph
+
+
+def test_timings_of_unequal_columns_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "timed.json"
+    formats.write(recording_of(chain(2)), path)
+    document = json.loads(path.read_text())
+    document["timings"] = [{"executable": "e", "graph": "g", "node": ["0", "1"], "count": [3]}]
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match=r"count has 1 values, expected 2"):
+        formats.read(path)

@@ -23,6 +23,7 @@ from capture.model import (
     Topology,
 )
 from capture.nodes import node_types
+from capture.timings import NODE_COLUMNS, Timings
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 UNKNOWN_TYPES = ("type_17", "warp_drive")
@@ -135,6 +136,18 @@ def graphs(draw: st.DrawFn, depth: int = 2) -> Graph:
 
 
 @st.composite
+def timings_of(draw: st.DrawFn, executable: Executable) -> Timings:
+    """Timings of an executable: columns of one length, anything in them."""
+    rows = draw(st.integers(0, 3))
+    made: Timings = draw(structs(Timings))
+    made.executable, made.graph = executable.id, executable.graph
+    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
+        values = st.text(max_size=6) if name == "node" else INTEGERS
+        setattr(made, name, draw(st.lists(values, min_size=rows, max_size=rows)))
+    return made
+
+
+@st.composite
 def recordings(draw: st.DrawFn) -> Recording:
     """Recordings with a few graphs and failed captures."""
     keys = draw(st.lists(st.text(min_size=1, max_size=8), max_size=3, unique=True))
@@ -146,11 +159,13 @@ def recordings(draw: st.DrawFn) -> Recording:
     failed = draw(structs(GraphInfo))
     while failed.key in keys:
         failed.key += "'"
+    executables = draw(st.lists(structs(Executable), max_size=2, unique_by=lambda one: one.id))
     return Recording(
         draw(structs(Metadata)),
         infos,
         [failed],
-        executables=draw(st.lists(structs(Executable), max_size=2)),
+        executables=executables,
+        timings={one.id: draw(timings_of(one)) for one in executables if draw(st.booleans())},
         processes=draw(st.lists(structs(Process), max_size=2)),
         timeline=draw(st.lists(structs(Event), max_size=4)),
         extra=draw(extras),
@@ -165,6 +180,9 @@ def assert_equal(one: Recording, other: Recording) -> None:
     assert list(one.graphs) == list(other.graphs)
     assert one.failed == other.failed
     assert one.executables == other.executables
+    assert sorted(one.timed) == sorted(other.timed)
+    for executable in one.timed:
+        assert one.timings(executable) == other.timings(executable)
     assert one.processes == other.processes
     assert one.timeline == other.timeline
     assert one.extra == other.extra
