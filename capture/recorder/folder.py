@@ -60,7 +60,11 @@ def make(output: Path, command: Sequence[str], force: bool = False) -> Path:
         "started_unix_ns": time.time_ns(),
         "recorder": process_identity(os.getpid()),
     }
-    _store(folder / MANIFEST, manifest)
+    try:
+        _store(folder / MANIFEST, manifest)
+    except OutputError:
+        remove(folder)
+        raise
     return folder
 
 

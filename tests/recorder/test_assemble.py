@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,18 @@ def test_an_empty_folder_says_why_and_is_kept_when_asked(folder: Path) -> None:
     with pytest.raises(NothingRecordedError):
         pack(folder, folder.parent / "run.cgl")
     assert not folder.exists()
+
+
+def test_a_full_disk_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OutputError, match="No space left"):
+        folders.make(tmp_path / "run.cgl", [])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unfinished_recording_is_not_overwritten(folder: Path) -> None:
