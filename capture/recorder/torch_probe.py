@@ -137,35 +137,29 @@ def trial() -> Answer:
 
 
 def cupti() -> Answer:
-    """Check CUPTI and whether its Python package fits torch's library."""
+    """Check the CUPTI that torch brings, which node timings come from, and who holds it."""
+    package()
+    errors = import_module("_cudagraph_lens_capture.errors")
+    source = import_module("_cudagraph_lens_capture.recorder.cupti_library")
     try:
-        python_version = metadata.version("cupti-python")
-    except metadata.PackageNotFoundError:
-        return (
-            "note",
-            "cupti-python is not installed",
-            (
-                "nothing needs it in this version; node timings will: pip install "
-                "'cudagraph-lens[cupti]', in the version of torch's nvidia-cuda-cupti"
-            ),
-        )
-    libraries = [
-        name
-        for name in ("nvidia-cuda-cupti", "nvidia-cuda-cupti-cu13", "nvidia-cuda-cupti-cu12")
-        if _version(name)
-    ]
-    if not libraries:
-        return "note", f"cupti-python {python_version}; no CUPTI came with torch", ""
-    library = _version(libraries[0]) or ""
-    same = library.split(".")[:2] == python_version.split(".")[:2]
-    found = f"cupti-python {python_version}, {libraries[0]} {library}"
-    if same:
-        return "ok", found, ""
-    return (
-        "note",
-        f"{found}: versions differ",
-        (f"pip install 'cupti-python=={'.'.join(library.split('.')[:2])}.*'"),
-    )
+        library = source.Cupti()
+    except errors.GraphLensError as error:
+        return "note", f"no node timings: {error}", "install torch with CUDA, which brings CUPTI"
+    packages = ("nvidia-cuda-cupti", "nvidia-cuda-cupti-cu13", "nvidia-cuda-cupti-cu12")
+    versions = [f"{name} {_version(name)}" for name in packages if _version(name)]
+    found = f"CUPTI API {library.version} ({', '.join(versions) or library.path})"
+    try:
+        library.subscribe(lambda original, clone: None)
+        library.unsubscribe()
+    except source.CuptiError as error:
+        if error.code == source.MULTIPLE_SUBSCRIBERS:
+            return (
+                "note",
+                f"{found} is held by somebody else, so there will be no node timings",
+                "record without nsys, ncu or another profiler around it",
+            )
+        return "note", f"{found} cannot be used: {error}", ""
+    return "ok", found, ""
 
 
 def _version(name: str) -> str | None:
