@@ -11,8 +11,6 @@ from typing import Any
 
 import msgspec
 
-from .errors import FormatError
-
 NODE_COLUMNS = (
     "node",
     "count",
@@ -103,20 +101,3 @@ class Timings(msgspec.Struct, kw_only=True, omit_defaults=True):
 
         untraced = median(self.untraced_replay_ns)
         return median(self.traced_replay_ns) / untraced if untraced else None
-
-
-def check_columns(timings: Timings, where: str) -> None:
-    """Check that stored timings have one value per row in every column.
-
-    Columns that a writer left out are filled with nothing and stay empty.
-
-    Raises
-    ------
-    FormatError
-        A column has another length than ``node``.
-    """
-    rows = len(timings.node)
-    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
-        count = len(getattr(timings, name))
-        if count and count != rows:
-            raise FormatError(f"{where}.{name} has {count} values, expected {rows}, one per row")

@@ -36,7 +36,7 @@ from ..model import (
     Recording,
     Topology,
 )
-from ..timings import NODE_COLUMNS, Timings, check_columns
+from ..timings import NODE_COLUMNS, Timings
 from . import documents
 from .archive import Archive
 from .base import Format
@@ -132,7 +132,7 @@ class _Loader:
         }
         rest = {name: value for name, value in document.items() if name not in ("rows", "columns")}
         timings = load(Timings, {**rest, **rows}, where)
-        check_columns(timings, where)
+        documents.check_columns(timings, where)
         return timings
 
     def _decode(self, name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..errors import FormatError, InvalidGraphError, NewerVersionError, TooLargeError
+from ..timings import NODE_COLUMNS, Timings
 
 MAX_VALUES = 60_000_000
 """Values one document may hold; more would fill memory many times over its size on disk."""
@@ -114,3 +115,20 @@ def check_keys(keys: list[str], where: str) -> None:
         if key in seen:
             raise InvalidGraphError(f"{where} has two graphs with the key {key!r}")
         seen.add(key)
+
+
+def check_columns(timings: Timings, where: str) -> None:
+    """Check that stored timings have one value per row in every column.
+
+    Columns that a writer left out are filled with nothing and stay empty.
+
+    Raises
+    ------
+    FormatError
+        A column has another length than ``node``.
+    """
+    rows = len(timings.node)
+    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
+        count = len(getattr(timings, name))
+        if count and count != rows:
+            raise FormatError(f"{where}.{name} has {count} values, expected {rows}, one per row")

@@ -22,7 +22,7 @@ from ..model import (
     Topology,
 )
 from ..nodes import node_type
-from ..timings import Timings, check_columns
+from ..timings import Timings
 from . import documents
 from .documents import field
 from .json_document import MARKER, MAX_FILE_BYTES
@@ -68,7 +68,7 @@ def _recording(document: dict[str, Any], where: str) -> Recording:
     for number, item in enumerate(lists["timings"]):
         here = f"{where} timings[{number}]"
         found_timings = load(Timings, item, here)
-        check_columns(found_timings, here)
+        documents.check_columns(found_timings, here)
         if timings.setdefault(found_timings.executable, found_timings) is not found_timings:
             raise FormatError(f"{here} is of {found_timings.executable!r}, which came before")
     try:
