@@ -11,6 +11,7 @@ from .observer import Tracked
 from .open_capture import OpenCapture
 from .places import place_key
 from .replays import ReplayObserver
+from .trace_plan import outline
 
 INVALIDATED = 2
 """``CU_STREAM_CAPTURE_STATUS_INVALIDATED``: no handle is given out, the old one is readable."""
@@ -90,7 +91,7 @@ class CaptureObserver(ReplayObserver):
                 )
             unread = capture.extraction is None
             if capture.extraction is not None and self.tracer is not None and self.tracer.open:
-                tracked.source = capture.extraction.graph, capture.extraction.handles
+                tracked.source = outline(capture.extraction.graph), capture.extraction.handles
             else:
                 tracked.source = None
             if unread:
@@ -115,6 +116,7 @@ class CaptureObserver(ReplayObserver):
                     end_ns - ended,
                     "measured around capture_end, which ends the capture and instantiates",
                 )
+                tracked.source = None  # its graph is gone, and cannot be instantiated again
             self._flush_if_due()
 
     def failed(self, capture: OpenCapture, error: str, message: str, place: Place | None) -> None:

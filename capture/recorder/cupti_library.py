@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,9 +82,9 @@ def find_library() -> Path | None:
     except OSError:
         maps = ""
     for line in maps.splitlines():
-        path = line.rpartition(" ")[2]
-        if "/libcupti.so" in path:
-            return Path(path)
+        fields = line.split(maxsplit=5)  # the path comes last, and may have spaces
+        if "/libcupti.so" in fields[-1]:
+            return Path(fields[-1])
     import sys
 
     for base in sys.path:
@@ -123,18 +125,45 @@ class Cupti:
             )
         self.path = path
         self._subscriber = ctypes.c_void_p()
-        self._alive: list[Any] = []
         self._buffers: dict[int, Any] = {}
-        self._full: list[tuple[Any, int]] = []
+        self._full: deque[tuple[Any, int]] = deque()
+        self._caught = threading.local()
         self._lengths: dict[int, int] = {}
         self.dropped = 0
         self.buffers_refused = 0
+        self.problem = ""
+        """The first thing that failed in a callback; empty while all is well."""
 
     def _check(self, call: str, code: int) -> None:
         if code:
             name = ctypes.c_char_p()
             self._library.cuptiGetResultString(code, ctypes.byref(name))
             raise CuptiError(call, code, (name.value or b"an unknown error").decode())
+
+    def _callback(self, kind: Any, function: Callable[..., None]) -> Any:
+        """Return a C function that stays for good and lets no exception into C.
+
+        ctypes would print an exception on the user's terminal and forget it, Ctrl-C included.
+        """
+
+        def shielded(*arguments: Any) -> None:
+            try:
+                function(*arguments)
+            except Exception as error:
+                self.problem = self.problem or f"{type(error).__name__}: {error}"
+            except BaseException as error:
+                self._caught.interrupt = error
+
+        made = kind(shielded)
+        # CUPTI cannot be told to forget a function, and may call it until the process is gone.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+        return made
+
+    def take_interrupt(self) -> BaseException | None:
+        """Return, once, what interrupted a callback on this thread, such as Ctrl-C."""
+        found: BaseException | None = getattr(self._caught, "interrupt", None)
+        self._caught.interrupt = None
+        return found
 
     def _call(self, call: str, *arguments: Any) -> None:
         self._check(call, getattr(self._library, call)(*arguments))
@@ -157,8 +186,7 @@ class Cupti:
             _, _, node, original = read(ctypes.string_at(descriptor, 32))
             on_clone(original, node)
 
-        function = _CALLBACK(callback)
-        self._alive.append(function)
+        function = self._callback(_CALLBACK, callback)
         self._call("cuptiSubscribe", ctypes.byref(self._subscriber), function, None)
         self._call(
             "cuptiEnableCallback",
@@ -180,15 +208,21 @@ class Cupti:
         self._call("cuptiGetGraphNodeId", ctypes.c_void_p(node), ctypes.byref(value))
         return value.value
 
-    def register(self) -> None:
-        """Offer buffers for activity records."""
+    def register(self, on_full: Callable[[], None] | None = None) -> None:
+        """Offer buffers for activity records.
+
+        Parameters
+        ----------
+        on_full : callable, optional
+            Called when a buffer comes back, on CUPTI's thread: it must not call CUPTI.
+        """
 
         def requested(buffer: Any, size: Any, records: Any) -> None:
-            records[0] = 0
+            # First what CUPTI finds if memory runs out below.
+            records[0] = size[0] = 0
+            buffer[0] = None
             if len(self._full) + len(self._buffers) >= MAX_BUFFERS:
                 self.buffers_refused += 1
-                size[0] = 0
-                buffer[0] = None
                 return
             memory = ctypes.create_string_buffer(BUFFER_BYTES + 8)
             address = (ctypes.addressof(memory) + 7) & ~7
@@ -205,9 +239,10 @@ class Cupti:
                 self.dropped += lost.value
             if memory is not None and valid:
                 self._full.append((memory, valid))
+            if on_full is not None:
+                on_full()
 
-        functions = _REQUESTED(requested), _COMPLETED(completed)
-        self._alive.extend(functions)
+        functions = self._callback(_REQUESTED, requested), self._callback(_COMPLETED, completed)
         self._call("cuptiActivityRegisterCallbacks", *functions)
 
     def enable(self) -> None:
@@ -232,8 +267,12 @@ class Cupti:
     def records(self) -> list[Record]:
         """Return and forget the records of nodes in the buffers that were handed over."""
         found: list[Record] = []
-        full, self._full = self._full, []
-        for memory, valid in full:
+        while True:
+            # One at a time: CUPTI's thread may add another meanwhile.
+            try:
+                memory, valid = self._full.popleft()
+            except IndexError:
+                break
             base = (ctypes.addressof(memory) + 7) & ~7
             data = ctypes.string_at(base, valid)
             offset = 0
@@ -244,7 +283,9 @@ class Cupti:
                     start_ns, end_ns, stream, correlation, node_id = fields.unpack_from(
                         data, offset
                     )
-                    if node_id:  # others were launched outside a graph
+                    # Without a node it was launched outside a graph; without an end it had not
+                    # finished when the buffer was called back.
+                    if node_id and 0 < start_ns <= end_ns:
                         found.append(Record(kind, start_ns, end_ns, stream, correlation, node_id))
                 length = self._lengths.get(kind) or self._length(base, valid, offset, kind)
                 if not length:

@@ -67,9 +67,11 @@ def timings(
     """
     durations: dict[int, list[int]] = defaultdict(list)
     starts: dict[int, list[int]] = defaultdict(list)
+    gaps: dict[int, list[int]] = defaultdict(list)
     streams: dict[int, int] = {}
     makespans: list[int] = []
     busy: list[int] = []
+    waits = _Waits(graph, paths)
     for replay in replays:
         first = replay[0].start_ns
         makespans.append(max(record.end_ns for record in replay) - first)
@@ -78,68 +80,91 @@ def timings(
             durations[record.node_id].append(record.end_ns - record.start_ns)
             starts[record.node_id].append(record.start_ns - first)
             streams[record.node_id] = record.stream
+        for node, gap in waits.gaps(replay):
+            gaps[node].append(gap)
     result = Timings(executable=executable, graph=key, makespan_ns=makespans, busy_ns=busy)
     if not replays:
         return result
-    middle = makespans.index(median_low(makespans))
-    sample: dict[int, tuple[int, int]] = {}
-    first = replays[middle][0].start_ns
-    for record in replays[middle]:
-        # A node in a loop ran several times: the sample spans all of them.
-        begin, length = sample.get(record.node_id, (record.start_ns - first, 0))
-        sample[record.node_id] = (begin, record.end_ns - first - begin)
-    order = sorted(durations, key=lambda node: median_low(sorted(starts[node])))
-    gaps = _gaps(graph, paths, sample)
-    for node in order:
+    sample = _runs(replays[makespans.index(median_low(makespans))])
+    looped = any(len(runs) > 1 for runs in sample.values())
+    middle_starts = {node: median_low(values) for node, values in starts.items()}
+    for node in sorted(durations, key=middle_starts.__getitem__):
         values = sorted(durations[node])
-        begin, length = sample.get(node, (-1, -1))
+        runs = sample.get(node, [])
+        begin, end = runs[0] if runs else (-1, -2)
         result.node.append(paths.get(node, ""))
         result.count.append(len(values))
         result.minimum_ns.append(values[0])
         result.median_ns.append(median_low(values))
         result.p95_ns.append(percentile_95(values))
-        result.start_ns.append(median_low(sorted(starts[node])))
-        result.gap_ns.append(gaps.get(node, -1))
+        result.start_ns.append(middle_starts[node])
+        result.gap_ns.append(median_low(gaps[node]) if node in gaps else -1)
         result.stream.append(streams[node])
         result.sample_start_ns.append(begin)
-        result.sample_duration_ns.append(length)
+        result.sample_duration_ns.append(end - begin)
+        if looped:
+            result.sample_runs.append(len(runs))
+            result.sample_end_ns.append(max((end for _, end in runs), default=-1))
     return result
 
 
-def _gaps(
-    graph: Graph, paths: Mapping[int, str], sample: Mapping[int, tuple[int, int]]
-) -> dict[int, int]:
-    """Return, in the sample replay, the time from the last predecessor's end to each start.
+def _runs(replay: Sequence[Record]) -> dict[int, list[tuple[int, int]]]:
+    """Return start and end of every run of each node, counted from the replay's start."""
+    first = replay[0].start_ns
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for record in replay:
+        found[record.node_id].append((record.start_ns - first, record.end_ns - first))
+    return found
 
-    Predecessors that leave no record (an empty node, an event) hand on those before them. Only
-    nodes of the outermost level have gaps: what a body waits for is not in its edges.
-    """
-    ends: dict[int, int] = {}
-    for node, (begin, length) in sample.items():
-        path = paths.get(node, "")
-        if path.isdigit():
-            position = int(path)
-            ends[position] = max(ends.get(position, 0), begin + length)
-    topology = graph.topology
-    ready = [0] * len(topology.types)
-    incoming: list[list[int]] = [[] for _ in topology.types]
-    outgoing: list[list[int]] = [[] for _ in topology.types]
-    waiting = [0] * len(topology.types)
-    for source, target in zip(topology.source, topology.target, strict=True):
-        incoming[target].append(source)
-        outgoing[source].append(target)
-        waiting[target] += 1
-    queue = [position for position, count in enumerate(waiting) if not count]
-    for position in queue:
-        ready[position] = max(
-            (ends.get(source, ready[source]) for source in incoming[position]), default=0
-        )
-        for target in outgoing[position]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                queue.append(target)
-    return {
-        node: max(0, begin - ready[int(paths[node])])
-        for node, (begin, _) in sample.items()
-        if paths.get(node, "").isdigit()
-    }
+
+class _Waits:
+    """Which nodes of the outermost level each of them waits for, ready for many replays."""
+
+    def __init__(self, graph: Graph, paths: Mapping[int, str]) -> None:
+        topology = graph.topology
+        self.owner: dict[int, int] = {}
+        """Position on the outermost level by node id, also of nodes in bodies."""
+        self.direct: dict[int, int] = {}
+        """The same, of nodes that are on that level themselves."""
+        for node, path in paths.items():
+            top, _, below = path.partition("/")
+            if top.isdigit() and int(top) < len(topology.types):
+                self.owner[node] = int(top)
+                if not below:
+                    self.direct[node] = int(top)
+        self.incoming: list[list[int]] = [[] for _ in topology.types]
+        outgoing: list[list[int]] = [[] for _ in topology.types]
+        waiting = [0] * len(topology.types)
+        for source, target in zip(topology.source, topology.target, strict=True):
+            self.incoming[target].append(source)
+            outgoing[source].append(target)
+            waiting[target] += 1
+        self.order = [position for position, count in enumerate(waiting) if not count]
+        for position in self.order:
+            for target in outgoing[position]:
+                waiting[target] -= 1
+                if not waiting[target]:
+                    self.order.append(target)
+
+    def gaps(self, replay: Sequence[Record]) -> list[tuple[int, int]]:
+        """Return, per node id, the time from the last predecessor's end to its first start.
+
+        A predecessor with bodies ends when the last of their nodes does. One that leaves no record
+        (an empty node, an event) hands on those before it. Only nodes of the outermost level have
+        gaps: what a body waits for is not in its edges.
+        """
+        first = replay[0].start_ns
+        ends: dict[int, int] = {}
+        begun: dict[int, int] = {}
+        for record in replay:
+            position = self.owner.get(record.node_id)
+            if position is not None:
+                ends[position] = max(ends.get(position, 0), record.end_ns - first)
+                if record.node_id in self.direct:
+                    begun.setdefault(record.node_id, record.start_ns - first)
+        ready = [0] * len(self.incoming)
+        for position in self.order:
+            ready[position] = max(
+                (ends.get(source, ready[source]) for source in self.incoming[position]), default=0
+            )
+        return [(node, max(0, at - ready[self.direct[node]])) for node, at in begun.items()]

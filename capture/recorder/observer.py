@@ -48,7 +48,7 @@ class Tracked:
         self.executable: ExecutableState | None = None
         self.instantiations = 0
         self.source: tuple[Graph, Sequence[tuple[str, list[int]]]] | None = None
-        """The graph as it was read, with its node handles, until its replays are planned."""
+        """The graph without payloads, and its node handles, while it may be instantiated."""
 
 
 class Tracer(Protocol):
@@ -67,6 +67,15 @@ class Tracer(Protocol):
 
     def expect(self) -> None:
         """Listen to the instantiate that follows on this thread."""
+
+    def forget(self) -> BaseException | None:
+        """Stop listening; return what interrupted a callback."""
+
+    def rest(self) -> None:
+        """Stop tracing before a replay that is not to be traced; never raises."""
+
+    def abandon(self) -> None:
+        """Leave everything alone, in a forked child."""
 
     def instantiated(
         self, state: ExecutableState, graph: Graph, levels: Sequence[tuple[str, list[int]]]

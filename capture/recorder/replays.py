@@ -59,6 +59,12 @@ class ReplayObserver(Observer):
             self._heard_ns = self.tracer.callback_ns
             self.tracer.expect()
 
+    def forget_clones(self) -> None:
+        """Stop listening; raise what interrupted a callback, such as Ctrl-C."""
+        interrupt = self.tracer.forget() if self.tracer is not None else None
+        if interrupt is not None:
+            raise interrupt
+
     def _plan(self, tracked: Tracked, state: ExecutableState) -> int:
         """Plan the tracing of an executable; return what listening to its making took."""
         tracer = self.tracer

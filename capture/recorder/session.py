@@ -74,6 +74,8 @@ class Session(CaptureObserver):
         self._replay_events = self._warnings = self._serial = 0
         self.captured_count = self.failed_count = 0
         self._costs = dict.fromkeys(self._costs, 0)
+        if self.tracer is not None:
+            self.tracer.abandon()
         self._new_tracer()
         for sink in self.sinks:
             sink.restart()

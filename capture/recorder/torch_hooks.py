@@ -152,6 +152,8 @@ def _capture_end(session: Session, original: Original) -> Original:
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
+            with suppress(BaseException):  # one is on its way already
+                session.forget_clones()
             if capture is not None:
                 _failed(session, self, capture, error)
             raise
@@ -163,6 +165,7 @@ def _capture_end(session: Session, original: Original) -> Original:
                 session.captured(self, capture, end_ns, not _keeps_graph(self))
             except Exception as error:
                 session.complain("capture_end", error)
+        session.forget_clones()
         if interrupt is not None:
             raise interrupt
         return result
@@ -226,9 +229,16 @@ def _keeps_graph(graph: Any) -> bool:
 
 def _instantiate(session: Session, original: Original) -> Original:
     def instantiate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not session.active:
+            return original(self, *args, **kwargs)
         session.expect_clones()
         start_ns = clock()
-        result = original(self, *args, **kwargs)
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException:
+            with suppress(BaseException):  # one is on its way already
+                session.forget_clones()
+            raise
         if session.active:
             try:
                 session.instantiated(
@@ -236,6 +246,7 @@ def _instantiate(session: Session, original: Original) -> Original:
                 )
             except Exception as error:
                 session.complain("instantiate", error)
+        session.forget_clones()
         return result
 
     return instantiate
@@ -262,18 +273,23 @@ def _replay(session: Session, original: Original) -> Original:
 
     def another(self: Any, *args: Any, **kwargs: Any) -> Any:
         state = state_of(id(self))
+        planned = state is not None and state.plan is not None
+        if not planned and session.tracer is not None:
+            session.tracer.rest()
         if state is None:
             session.expect_clones()  # torch instantiates a kept graph when it is first replayed
         start_ns = clock()
-        if state is None or state.plan is None:
-            result = original(self, *args, **kwargs)
-        else:
+        if planned:
             result = traced(state, self, *args, **kwargs)
+        else:
+            result = original(self, *args, **kwargs)
         if session.active:
             try:
                 session.replayed(self, start_ns)
             except Exception as error:
                 session.complain("replay", error)
+        if state is None:
+            session.forget_clones()
         return result
 
     def traced(state: Any, *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ of ours runs around its replays. Nothing is replayed that the script does not re
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -15,80 +16,46 @@ from time import perf_counter_ns as clock
 from typing import Any
 
 from ..errors import GraphLensError
-from ..model import Graph
+from ..model import Graph, Topology
 from ..timings import Timings
-from .cupti_library import MULTIPLE_SUBSCRIBERS, Cupti, CuptiError, Record
-from .node_times import split_replays, timings
+from .cupti_library import MULTIPLE_SUBSCRIBERS, Cupti, CuptiError
 from .timeline import TIMINGS, ExecutableState
+from .trace_plan import Plan, outline
 
 DEFAULT_REPLAYS = 20
+MOST_REPLAYS = 1000
 RECORDS_PER_PLAN = 200_000
 """Larger graphs are traced for fewer replays, at least 3."""
 MAX_RECORDS = 3_000_000
-"""Records of one process; past it no further executable is traced."""
+"""Records of one process, 40 bytes each; past it no further executable is traced."""
 FEWEST_REPLAYS = 3
 WAITING_BUFFERS = 16
 """Full buffers (4 MiB each) after which records are read while the script runs."""
 
-_PROFILER_STARTS = ("_prepare_profiler", "_enable_profiler")
+IDLE_BUFFERS = 2
+"""Full buffers without a replay of ours between them, after which tracing stops."""
 
-_TURNS = (3, 8)
-"""Replays traced after which as many untraced ones follow; stopping waits for the GPU each time."""
+EMPTY = Graph(topology=Topology(types=[]), payloads=[])
+"""Stands for the graph of an executable that is not traced."""
+
+_PARENTS: list[ReplayTracer] = []
+"""Tracers of the processes that this one was forked from: freeing their events would call CUDA."""
+
+_PROFILER_STARTS = ("_prepare_profiler", "_enable_profiler")
 
 Level = tuple[str, list[int]]
 """Path of a graph's level and the handles of its nodes, in order."""
 
 
 def traced_replays() -> int:
-    """Return how many replays of each executable the environment asks to trace."""
-    text = os.environ.get(TIMINGS, "")
-    return int(text) if text.isdigit() else DEFAULT_REPLAYS
+    """Return how many replays of each executable the environment asks to trace.
 
-
-class Plan:
-    """What is to be traced of one executable, and what has been."""
-
-    __slots__ = (
-        "graph",
-        "key",
-        "limit",
-        "paths",
-        "records",
-        "state",
-        "traced",
-        "traced_events",
-        "untraced",
-        "untraced_events",
-    )
-
-    def __init__(
-        self, state: ExecutableState, graph: Graph, paths: dict[int, str], limit: int
-    ) -> None:
-        self.state = state
-        self.graph = graph
-        self.paths = paths
-        self.limit = limit
-        self.traced = 0
-        self.untraced = 0
-        self.records: list[Record] = []
-        self.traced_events: list[tuple[Any, Any]] = []
-        self.untraced_events: list[tuple[Any, Any]] = []
-
-    @property
-    def trace_next(self) -> bool:
-        """Whether the next replay is to be traced: turns of 3, 3, 5, 5, 12, 12 and so on."""
-        if self.traced >= self.limit:
-            return False
-        if self.untraced >= self.limit:
-            return True
-        turn = next((end for end in _TURNS if self.traced < end), self.limit)
-        before = max((end for end in _TURNS if end < turn and end <= self.traced), default=0)
-        return self.untraced >= before
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing of ours runs around its replays any more."""
-        return self.traced >= self.limit and self.untraced >= self.limit
+    What is no number there counts as if nothing were.
+    """
+    text = os.environ.get(TIMINGS, "").strip()
+    if not (text.isascii() and text.isdigit()):
+        return DEFAULT_REPLAYS
+    return min(int(text[-9:]) if len(text) < 10 else MOST_REPLAYS, MOST_REPLAYS)
 
 
 class ReplayTracer:
@@ -118,9 +85,15 @@ class ReplayTracer:
         self._cupti: Cupti | None = None
         self._local = threading.local()
         self._lock = threading.RLock()
-        self._plans: dict[int, Plan] = {}
+        """Held over a planned replay, so that no other thread switches tracing meanwhile."""
+        self._plans: list[Plan] = []
         self._owner: dict[int, Plan] = {}
+        self._pending: dict[int, Plan] = {}
+        """Plans with events that were not read yet."""
         self._enabled = False
+        self._used = False
+        """Whether a traced replay was launched since the last full buffer."""
+        self._planned_records = 0
         self._records = 0
         self._patched: list[tuple[Any, str, Any, Any]] = []
 
@@ -131,12 +104,20 @@ class ReplayTracer:
 
     def prepare(self) -> None:
         """Take CUPTI, once; called before a capture begins, never inside one."""
-        if self._cupti is not None or self.reason:
+        if self._cupti is not None or self.reason or self._capturing():
             return
-        if not self.replays:
-            self.reason = "tracing was switched off with --timings 0"
-            return
-        start = clock()
+        with self._lock:
+            if self._cupti is not None or self.reason:
+                return
+            if not self.replays:
+                self.reason = "tracing was switched off with --timings 0"
+                return
+            start = clock()
+            self._take()
+            self.cost_ns += clock() - start
+
+    def _take(self) -> None:
+        cupti: Cupti | None = None
         try:
             import torch
             from torch.autograd import profiler
@@ -150,9 +131,10 @@ class ReplayTracer:
                 return
             cupti = Cupti()
             cupti.subscribe(self._cloned)
-            cupti.register()
-            self._cupti = cupti
+            cupti.register(self._buffer_full)
             self._watch_profiler(profiler)
+            self._cupti = cupti
+            return
         except CuptiError as error:
             held = error.code == MULTIPLE_SUBSCRIBERS
             self.reason = (
@@ -160,10 +142,15 @@ class ReplayTracer:
                 if held
                 else f"CUPTI cannot be used: {error}"
             )
-        except (GraphLensError, ImportError, OSError, AttributeError) as error:
+        except (GraphLensError, ImportError) as error:
             self.reason = str(error)
-        finally:
-            self.cost_ns += clock() - start
+        except Exception as error:
+            self.reason = f"CUPTI cannot be used: {type(error).__name__}: {error}"
+        # Half taken is not ours: whoever comes later must find it free.
+        self._unwatch()
+        if cupti is not None:
+            with suppress(Exception):
+                cupti.unsubscribe()
 
     def _watch_profiler(self, profiler: Any) -> None:
         """Let go of CUPTI before torch's profiler takes it."""
@@ -176,8 +163,10 @@ class ReplayTracer:
             self._patched.append((profiler, name, hook, original))
 
     def _before(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
         def start_profiler(*args: Any, **kwargs: Any) -> Any:
-            self.release("torch.profiler was started, which needs CUPTI")
+            with suppress(Exception):
+                self.release("torch.profiler was started, which needs CUPTI")
             return original(*args, **kwargs)
 
         return start_profiler
@@ -195,6 +184,11 @@ class ReplayTracer:
         if self.open:
             self._local.clones = []
 
+    def forget(self) -> BaseException | None:
+        """Stop listening on this thread; return what interrupted a callback, such as Ctrl-C."""
+        self._local.clones = None
+        return None if self._cupti is None else self._cupti.take_interrupt()
+
     def instantiated(self, state: ExecutableState, graph: Graph, levels: Sequence[Level]) -> None:
         """Plan the tracing of an executable that has just been made on this thread."""
         clones, self._local.clones = getattr(self._local, "clones", None), None
@@ -209,24 +203,36 @@ class ReplayTracer:
         # Bodies are cloned with their graph, and the clones' originals are what was read.
         paths = {node_id: handles.get(original, "") for original, node_id in clones}
         limit = max(FEWEST_REPLAYS, min(self.replays, RECORDS_PER_PLAN // max(1, len(paths))))
+        limit = min(limit, self.replays)
         with self._lock:
-            if self._records + limit * len(paths) > MAX_RECORDS:
+            if self._planned_records + limit * len(paths) > MAX_RECORDS:
                 limit = 0
-            plan = Plan(state, graph, paths, min(limit, self.replays))
-            self._records += plan.limit * len(paths)
-            self._plans[id(state)] = plan
+                paths = {}
+            plan = Plan(state, outline(graph) if limit else EMPTY, paths, limit)
+            self._planned_records += limit * len(paths)
+            self._plans.append(plan)
             for node_id in paths:
                 self._owner[node_id] = plan
-        if plan.limit:
+        if limit:
             state.plan = plan
         self.cost_ns += clock() - start
 
     def replay(self, state: ExecutableState, launch: Callable[[], Any]) -> Any:
         """Run a replay with tracing, or timed without, as the plan says."""
-        plan: Plan = state.plan
-        if not self.open or self._capturing():
-            if not self.open:
-                state.plan = None
+        if not self.open:
+            state.plan = None
+            return launch()
+        # While another thread is at it, this replay simply runs: it may have to, for both to end.
+        if self._capturing() or not self._lock.acquire(blocking=False):
+            return launch()
+        try:
+            return self._replay(state, launch)
+        finally:
+            self._lock.release()
+
+    def _replay(self, state: ExecutableState, launch: Callable[[], Any]) -> Any:
+        plan: Plan | None = state.plan
+        if plan is None:
             return launch()
         start = clock()
         try:
@@ -237,22 +243,22 @@ class ReplayTracer:
         except Exception as error:
             self.release(f"tracing failed: {type(error).__name__}: {error}")
             return launch()
+        self._used = self._used or trace
         self.cost_ns += clock() - start
         result = launch()
         start = clock()
         try:
             after.record()
-            if trace:
-                plan.traced += 1
-                plan.traced_events.append((before, after))
-            else:
-                plan.untraced += 1
-                plan.untraced_events.append((before, after))
+            plan.count(trace, (before, after))
+            self._pending[id(plan)] = plan
             if plan.done:
                 state.plan = None
         except Exception as error:
             self.release(f"tracing failed: {type(error).__name__}: {error}")
         self.cost_ns += clock() - start
+        interrupt = self._cupti.take_interrupt() if self._cupti is not None else None
+        if interrupt is not None:
+            raise interrupt
         return result
 
     @staticmethod
@@ -262,30 +268,57 @@ class ReplayTracer:
         event: Callable[..., Any] = torch.cuda.Event
         return event(enable_timing=True), event(enable_timing=True)
 
+    def rest(self) -> None:
+        """Stop tracing, before a replay that is not to be traced; never raises."""
+        if not self._enabled or self._capturing() or not self._lock.acquire(blocking=False):
+            return
+        start = clock()
+        try:
+            self._switch(False)
+        except Exception as error:
+            self.release(f"tracing failed: {type(error).__name__}: {error}")
+        finally:
+            self.cost_ns += clock() - start
+            self._lock.release()
+
+    def _buffer_full(self) -> None:
+        """Notice records of work that is not ours to trace; runs on CUPTI's thread."""
+        used, self._used = self._used, False
+        if used or not self._enabled or self._cupti is None:
+            return
+        if self._cupti.waiting >= IDLE_BUFFERS:
+            # CUPTI is not to be called from here.
+            threading.Thread(target=self.rest, name="cglens", daemon=True).start()
+
     def _switch(self, wanted: bool) -> None:
+        if self._cupti is None:
+            return
+        if self._records > MAX_RECORDS:
+            raise GraphLensError(f"more than {MAX_RECORDS:,} records came, as loops leave them")
         if wanted == self._enabled:
-            if wanted and self._cupti is not None and self._cupti.waiting >= WAITING_BUFFERS:
+            if wanted and self._cupti.waiting >= WAITING_BUFFERS:
                 self._sort()
             return
-        with self._lock:
-            if self._cupti is None:
-                return
-            if wanted:
-                self._cupti.enable()
-            else:
-                self._settle()
-                self._cupti.disable()
-            self._enabled = wanted
+        if wanted:
+            self._cupti.enable()
+        else:
+            self._stop()
+        self._enabled = wanted
 
-    def _settle(self) -> None:
-        """Wait for traced replays, and take their records out of CUPTI's buffers."""
+    def _stop(self) -> None:
+        """Wait for traced replays, stop tracing and take the records out of CUPTI's buffers."""
+        assert self._cupti is not None
         with self._relaxed():
-            for plan in self._plans.values():
+            for key, plan in list(self._pending.items()):
                 if plan.traced_events:
                     plan.traced_events[-1][1].synchronize()
-        if self._cupti is not None:
+                if plan.read_events():
+                    del self._pending[key]
             self._cupti.flush()
-            self._sort()
+            self._cupti.disable()
+            # Other threads may have launched meanwhile; no buffer stays with CUPTI.
+            self._cupti.flush()
+        self._sort()
 
     def _sort(self) -> None:
         if self._cupti is None:
@@ -293,8 +326,9 @@ class ReplayTracer:
         owner = self._owner.get
         for record in self._cupti.records():
             plan = owner(record.node_id)
-            if plan is not None:
-                plan.records.append(record)
+            if plan is not None and self._records <= MAX_RECORDS:
+                plan.add(record)
+                self._records += 1
 
     def release(self, reason: str) -> None:
         """Let go of CUPTI; what was traced until now is kept."""
@@ -305,15 +339,23 @@ class ReplayTracer:
             start = clock()
             try:
                 if self._enabled:
-                    self._settle()
-                    self._cupti.disable()
                     self._enabled = False
+                    self._stop()
             except Exception as error:
                 self.reason += f"; the last records could not be read: {error}"
+                with suppress(Exception):
+                    self._cupti.disable()
             with suppress(Exception):
                 self._cupti.unsubscribe()
             self._unwatch()
             self.cost_ns += clock() - start
+
+    def abandon(self) -> None:
+        """Leave everything alone in a forked child: CUPTI, events and locks are the parent's."""
+        self.reason = "the process was forked"
+        self._enabled = False
+        self._unwatch()
+        _PARENTS.append(self)
 
     def _unwatch(self) -> None:
         for module, name, hook, original in self._patched:
@@ -326,54 +368,18 @@ class ReplayTracer:
         self.release("the recording ended")
         found: list[tuple[ExecutableState, Timings | None, str]] = []
         with self._lock:
-            for plan in self._plans.values():
-                found.append((plan.state, *self._result(plan)))
-                plan.records = []
+            with suppress(Exception), self._relaxed():
+                for plan in self._pending.values():
+                    plan.read_events(wait=True)
+            dropped = self._cupti.dropped if self._cupti is not None else 0
+            for plan in self._plans:
+                plan.state.plan = None
+                if plan.limit:
+                    found.append((plan.state, *plan.result(self.reason, dropped)))
+                else:
+                    why = f"{MAX_RECORDS:,} records had been planned for graphs before it"
+                    found.append((plan.state, None, why))
             self._plans.clear()
             self._owner.clear()
+            self._pending.clear()
         return found
-
-    def _result(self, plan: Plan) -> tuple[Timings | None, str]:
-        if not plan.limit:
-            return None, f"{MAX_RECORDS:,} records had been planned for graphs before it"
-        if not plan.traced:
-            if plan.state.replays:
-                return None, f"none of its replays was traced: {self.reason}"
-            return None, "it was never replayed"
-        replays = split_replays(plan.records)
-        if not replays:
-            return None, "CUPTI left no record of its traced replays"
-        result = timings("", plan.graph, "", replays, plan.paths)
-        result.traced_replay_ns = _elapsed(plan.traced_events)
-        result.untraced_replay_ns = _elapsed(plan.untraced_events)
-        result.dropped_records = self._cupti.dropped if self._cupti is not None else 0
-        seen = set(result.node)
-        result.missing = {
-            path: _why_missing(plan.graph, path)
-            for path in dict.fromkeys(plan.paths.values())
-            if path and path not in seen
-        }
-        return result, ""
-
-
-def _why_missing(graph: Graph, path: str) -> str:
-    level, _, position = path.rpartition("/")
-    try:
-        type_ = graph.at(level).topology.types[int(position)]
-    except (GraphLensError, IndexError, ValueError):
-        return "it left no record"
-    if type_ in ("kernel", "memcpy", "memset"):
-        if level:
-            return "its body did not run in the traced replays, or left no record"
-        return "CUPTI left no record of it"
-    return f"CUPTI records kernels, copies and memsets, and this is a {type_} node"
-
-
-def _elapsed(pairs: Sequence[tuple[Any, Any]]) -> list[int]:
-    """Return GPU time between pairs of events, in nanoseconds; what cannot be read is left out."""
-    found: list[int] = []
-    for before, after in pairs:
-        with suppress(Exception):
-            after.synchronize()
-            found.append(round(before.elapsed_time(after) * 1e6))
-    return found

@@ -6,7 +6,7 @@ from capture.model import Body, Graph, Topology
 from capture.recorder.cupti_library import CONCURRENT_KERNEL, Record
 from capture.recorder.node_times import busy_ns, percentile_95, split_replays, timings
 from capture.recorder.timeline import ExecutableState
-from capture.recorder.torch_trace import Plan
+from capture.recorder.trace_plan import Plan
 
 
 def record(node: int, start: int, end: int, launch: int = 1, stream: int = 7) -> Record:
@@ -57,10 +57,10 @@ def test_rows_of_a_diamond() -> None:
     assert found.median_ns == [11, 6, 5]
     assert found.makespan_ns == [30, 31, 31]
     assert found.busy_ns == [23, 22, 22]
-    # The sample is a replay whose makespan is the median; node 3 waits for 1, and through the
-    # empty node 2 for node 0.
+    # The sample is a replay whose makespan is the median.
     assert found.sample_start_ns == [0, 15, 25]
-    assert found.gap_ns == [0, 3, 6]
+    # Medians; node 3 waits for 1, and through the empty node 2 for node 0.
+    assert found.gap_ns == [0, 2, 6]
 
 
 def test_a_node_that_became_two_has_two_rows() -> None:
@@ -70,7 +70,7 @@ def test_a_node_that_became_two_has_two_rows() -> None:
     assert found.node == ["0", "0"]
 
 
-def test_a_node_in_a_loop_spans_its_runs() -> None:
+def test_a_node_in_a_loop_tells_its_first_run_and_its_last_end() -> None:
     body = Graph(topology=Topology(types=["kernel"]), payloads=[None])
     graph = Graph(
         topology=Topology(types=["conditional"]),
@@ -80,8 +80,39 @@ def test_a_node_in_a_loop_spans_its_runs() -> None:
     replays = split_replays([record(9, 0, 4), record(9, 6, 9), record(9, 10, 12)])
     found = timings("e", graph, "g", replays, {9: "0/0/0"})
     assert (found.node, found.count) == (["0/0/0"], [3])
-    assert (found.sample_start_ns, found.sample_duration_ns) == ([0], [12])
+    assert (found.sample_start_ns, found.sample_duration_ns) == ([0], [4])
+    assert (found.sample_runs, found.sample_end_ns) == ([3], [12])
     assert found.gap_ns == [-1]
+
+
+def test_what_follows_a_body_waits_for_its_last_node() -> None:
+    body = Graph(topology=Topology(types=["kernel"]), payloads=[None])
+    graph = Graph(
+        topology=Topology(types=["child_graph", "kernel"], source=[0], target=[1]),
+        payloads=[None, None],
+        bodies=[Body(node=0, index=0, role="child", graph=body)],
+    )
+    replays = split_replays([record(8, 0, 90), record(9, 93, 99)])
+    found = timings("e", graph, "g", replays, {8: "0/0/0", 9: "1"})
+    assert (found.node, found.gap_ns) == (["0/0/0", "1"], [-1, 3])
+    assert (found.sample_runs, found.sample_end_ns) == ([], [])
+
+
+def test_gaps_are_medians_over_replays() -> None:
+    graph = Graph(topology=Topology(types=["kernel"] * 2, source=[0], target=[1]), payloads=[])
+    replays = split_replays(
+        part
+        for launch, gap in enumerate((1, 50, 7))
+        for part in (record(1, 0, 10, launch), record(2, 10 + gap, 20 + gap, launch))
+    )
+    assert timings("e", graph, "g", replays, {1: "0", 2: "1"}).gap_ns == [0, 7]
+
+
+def test_a_row_that_the_sample_replay_did_not_run_has_no_start_in_it() -> None:
+    graph = Graph(topology=Topology(types=["kernel"] * 2), payloads=[])
+    replays = split_replays([record(1, 0, 10, 1), record(1, 100, 110, 2), record(2, 111, 140, 2)])
+    found = timings("e", graph, "g", replays, {1: "0", 2: "1"})
+    assert (found.sample_start_ns, found.sample_duration_ns) == ([0, -1], [10, -1])
 
 
 def test_without_a_replay_there_are_no_rows() -> None:
