@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import capture.formats as formats
+from capture.model import Executable, Recording
+from capture.timings import NODE_COLUMNS, Timings
 from graphviz_app import cli
 from tests.formats.test_driver_dot import DATA
 from tests.helpers.recordings import assert_equal, chain, recording_of
@@ -22,11 +24,44 @@ def export(*args: object) -> int:
     return cli.main(["export", *map(str, args)])
 
 
+def timed(recording: Recording) -> Recording:
+    """Return the recording with synthetic timings of every node."""
+    executables = [Executable(id=f"{key}/exec1", graph=key) for key in recording.graphs]
+    timings = {}
+    for item in executables:
+        count = len(recording.graph(item.graph))
+        column = [10] * count
+        timings[item.id] = Timings(
+            executable=item.id,
+            graph=item.graph,
+            node=[str(position) for position in range(count)],
+            **{name: list(column) for name in NODE_COLUMNS if name != "node"},
+            makespan_ns=[20],
+            busy_ns=[10],
+        )
+    return Recording(
+        recording.metadata,
+        list(recording.graphs.values()),
+        executables=executables,
+        loaded={key: recording.graph(key) for key in recording.graphs},
+        timings=timings,
+    )
+
+
 @pytest.fixture
 def two(tmp_path: Path) -> Path:
     path = tmp_path / "two.cgl"
-    formats.write(recording_of(chain(2), chain(3)), path)
+    formats.write(timed(recording_of(chain(2), chain(3))), path)
     return path
+
+
+def source(name: str, folder: Path) -> list[object]:
+    """Return what is exported in a format: the driver's DOT, or where that lacks timings, ours."""
+    if name != "perfetto":
+        return [DATA / "alltypes_all.dot"]
+    path = folder.parent / f"{folder.name}-timed.cgl"
+    formats.write(timed(recording_of(chain(3))), path, force=True)
+    return [path]
 
 
 @pytest.mark.parametrize("name", WRITABLE)
@@ -34,7 +69,7 @@ def test_every_format_of_the_registry(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert export(DATA / "alltypes_all.dot", "--format", name, "-o", out) == 0
+    assert export(*source(name, tmp_path), "--format", name, "-o", out) == 0
     captured = capsys.readouterr()
     assert captured.err == f"cglens: wrote {out}\n"
     assert captured.out == ""
@@ -60,8 +95,10 @@ def test_standard_output(name: str, two: Path) -> None:
     out.write_bytes(done.stdout)
     if formats.format_named(name).read is not None:
         assert formats.read(out).graphs["synthetic-1"].node_count == 3
-    else:
+    elif name == "dot":
         assert done.stdout.count(b"fillcolor=") == 3
+    else:
+        assert done.stdout
 
 
 def test_standard_output_that_is_full(two: Path) -> None:
@@ -115,13 +152,13 @@ def test_an_existing_file_needs_force(
 ) -> None:
     out = tmp_path / "out"
     out.write_text("precious")
-    source = DATA / "alltypes_all.dot"
-    assert export(source, "--format", name, "-o", out) == 1
+    files = source(name, tmp_path)
+    assert export(*files, "--format", name, "-o", out) == 1
     assert capsys.readouterr().err == (
         f"cglens: {out} exists; pass --force to replace it, or another name\n"
     )
     assert out.read_text() == "precious"
-    assert export(source, "--format", name, "-o", out, "--force") == 0
+    assert export(*files, "--format", name, "-o", out, "--force") == 0
     assert out.read_bytes() != b"precious"
     assert os.listdir(tmp_path) == ["out"]
 
