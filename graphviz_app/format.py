@@ -138,6 +138,22 @@ def dims_text(dims: Iterable[int] | None) -> str:
     return ABSENT if dims is None else f" {TIMES} ".join(f"{value:,}" for value in dims)
 
 
+def brief_dims_text(dims: Iterable[int] | None) -> str:
+    r"""Return launch dimensions for narrow places: trailing ones are left out.
+
+    Examples
+    --------
+    >>> brief_dims_text((1024, 1, 1)), brief_dims_text((1, 1, 1))
+    ('1,024', '1')
+    """
+    if dims is None:
+        return ABSENT
+    kept = list(dims)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return dims_text(kept)
+
+
 def moment_text(unix_ns: int | None) -> str:
     """Return a moment in UTC, to the second.
 
@@ -159,10 +175,14 @@ def share_text(part: float, whole: float) -> str:
 
     Examples
     --------
-    >>> share_text(1, 3)
-    '33.3 %'
+    >>> share_text(1, 3), share_text(1, 100_000)
+    ('33.3 %', '< 0.01 %')
     """
-    return ABSENT if not whole else f"{three_digits(100 * part / whole)} %"
+    if not whole:
+        return ABSENT
+    percent = 100 * part / whole
+    # Next to nothing is not nothing.
+    return "< 0.01 %" if 0 < percent < 0.01 else f"{three_digits(percent)} %"
 
 
 def factor_text(factor: float | None) -> str:
@@ -191,49 +211,6 @@ def rate_text(bytes_per_second: float | None) -> str:
         value /= 1000
         unit += 1
     return f"{three_digits(value)} {_DECIMAL[unit]}/s"
-
-
-def quantity_text(value: object, unit: str) -> str:
-    """Return a value of an analysis as text, by its unit.
-
-    A ratio is a factor here; :func:`share_text` writes shares.
-
-    Examples
-    --------
-    >>> quantity_text(1500, "ns"), quantity_text(0.253, "ratio"), quantity_text(1.42, "ratio")
-    ('1.5 µs', '0.253', '1.42')
-    """
-    if value is None or value == "":
-        return ABSENT
-    if isinstance(value, str):
-        return f"node {value}" if unit == "node" else value
-    if not isinstance(value, int | float):
-        return str(value)
-    if unit == "ns":
-        return duration_text(value)
-    if unit == "bytes":
-        return bytes_text(round(value))
-    if unit == "bytes_per_second":
-        return rate_text(value)
-    if unit == "ratio":
-        # What is next to nothing is not worth its digits.
-        small = 0 < abs(value) < 0.01
-        return "< 0.01" if small else f"{value:.3g}" if abs(value) < 1 else three_digits(value)
-    return f"{value:,}" if isinstance(value, int) else three_digits(value)
-
-
-def exact_text(value: object, unit: str) -> str:
-    """Return a value of an analysis without rounding, for the hover text; empty for texts.
-
-    Examples
-    --------
-    >>> exact_text(1500, "ns"), exact_text("gemm", "text")
-    ('1,500 ns', '')
-    """
-    if isinstance(value, str) or not isinstance(value, int | float):
-        return ""
-    name = {"ns": " ns", "bytes": " bytes", "bytes_per_second": " bytes/s"}.get(unit, "")
-    return f"{value:,}{name}" if isinstance(value, int) else f"{value!r}{name}"
 
 
 def command_text(command: Iterable[str]) -> str:

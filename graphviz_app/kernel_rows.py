@@ -13,6 +13,7 @@ from capture.analysis import Subject
 from capture.analysis.launch_shape import LaunchShape, launch_shape
 
 from . import format as text
+from . import result_text
 from .naming import kernel_of
 from .node_rows import BLOCK
 from .picture import Picture
@@ -137,8 +138,8 @@ def _row(
         "position": at,
         "name": picture.labels[at],
         "full": picture.names[at][:400],
-        "grid": text.dims_text(node.payload.grid) if node.payload is not None else "",
-        "block": text.dims_text(node.payload.block) if node.payload is not None else "",
+        "grid": text.brief_dims_text(node.payload.grid) if node.payload is not None else "",
+        "block": text.brief_dims_text(node.payload.block) if node.payload is not None else "",
         "copy": command(kernel.name) if kernel is not None else "",
     }
     for name in NUMBERS:
@@ -152,4 +153,6 @@ def _text(name: str, value: float) -> str:
         return text.ABSENT
     if name in ("share", "occupancy"):
         return text.share_text(value, 1)
-    return text.quantity_text(value, "ratio") if name == "waves" else text.duration_text(value)
+    if name == "waves":
+        return result_text.quantity_text(value, "ratio")
+    return text.duration_text(value)

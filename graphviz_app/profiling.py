@@ -27,7 +27,8 @@ def workload_command(recording: Recording) -> list[str]:
         return []
     first = command[0]
     if first != "-m" and ":" in first and not first.endswith(".py"):
-        return ["cglens", "record", *command]
+        # One subscriber of CUPTI at a time, and the profiler is one.
+        return ["cglens", "record", "--timings", "0", *command]
     if first == "-m" or first.endswith(".py"):
         return ["python", *command]
     return list(command)

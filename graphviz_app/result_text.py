@@ -14,6 +14,49 @@ SHARES = ("share", "tail", "occupancy", "utilisation")
 """Words in the name of a ratio that say that it is a part of a whole, and no factor."""
 
 
+def quantity_text(value: object, unit: str) -> str:
+    """Return a value of an analysis as text, by its unit.
+
+    A ratio is a factor here; :func:`~graphviz_app.format.share_text` writes shares.
+
+    Examples
+    --------
+    >>> quantity_text(1500, "ns"), quantity_text(0.253, "ratio"), quantity_text(1.42, "ratio")
+    ('1.5 µs', '0.253', '1.42')
+    """
+    if value is None or value == "":
+        return text.ABSENT
+    if isinstance(value, str):
+        return f"node {value}" if unit == "node" else value
+    if not isinstance(value, int | float):
+        return str(value)
+    if unit == "ns":
+        return text.duration_text(value)
+    if unit == "bytes":
+        return text.bytes_text(round(value))
+    if unit == "bytes_per_second":
+        return text.rate_text(value)
+    if unit == "ratio":
+        # What is next to nothing is not worth its digits.
+        small = 0 < abs(value) < 0.01
+        return "< 0.01" if small else f"{value:.3g}" if abs(value) < 1 else text.three_digits(value)
+    return f"{value:,}" if isinstance(value, int) else text.three_digits(value)
+
+
+def exact_text(value: object, unit: str) -> str:
+    """Return a value of an analysis without rounding, for the hover text; empty for texts.
+
+    Examples
+    --------
+    >>> exact_text(1500, "ns"), exact_text("gemm", "text")
+    ('1,500 ns', '')
+    """
+    if isinstance(value, str) or not isinstance(value, int | float):
+        return ""
+    name = {"ns": " ns", "bytes": " bytes", "bytes_per_second": " bytes/s"}.get(unit, "")
+    return f"{value:,}{name}" if isinstance(value, int) else f"{value!r}{name}"
+
+
 def value_text(name: str, value: Any, unit: Unit) -> str:
     """Return one value of a result as text.
 
@@ -32,7 +75,7 @@ def value_text(name: str, value: Any, unit: Unit) -> str:
     is_share = unit is Unit.RATIO and any(word in name for word in SHARES)
     if is_share and isinstance(value, int | float):
         return text.share_text(value, 1)
-    return text.quantity_text(value, str(unit))
+    return quantity_text(value, str(unit))
 
 
 def written(result: Result, template: str) -> str:

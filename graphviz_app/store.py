@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capture.errors import LookupFailed
+from capture.errors import FormatError, LookupFailed
 from capture.model import Event, Graph, GraphInfo, Recording
 
 from .memo import Memo
@@ -174,7 +174,10 @@ class Store:
         timed = set(opened.recording.timed)
         if not any(item.id in timed for item in opened.recording.executables_of(key)):
             return None
-        subject = self.subject(recording, key, body)
+        try:
+            subject = self.subject(recording, key, body)
+        except FormatError:
+            return None  # the panel says that the timings are damaged; the graph is not
         if not subject.is_timed:
             return None
         return NodeTimes.of(subject, self.result(recording, key, body, "critical_path"))

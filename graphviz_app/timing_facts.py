@@ -98,7 +98,7 @@ def node_section(subject: Subject, position: int, critical: Result) -> Section:
         return Section("Timing", absent=absent_text(subject))
     total = len(subject.graph) if subject.info is None else subject.info.node_count
     source = source_text(timings)
-    facts = [Fact("", caution(timings, total))]
+    facts = [Fact("", caution(timings, total), "", source)]
     rows = subject.rows_of(position)
     if not rows:
         path = subject.node_path(position)
@@ -179,7 +179,10 @@ def _rows_table(subject: Subject, rows: list[int]) -> list[tuple[str, ...]]:
 
 
 def replay_facts(subject: Subject) -> list[Fact]:
-    """Return what is known about whole replays: makespan, busy and idle time, coverage, cost."""
+    """Return what is known about whole replays: makespan, busy and idle time.
+
+    Coverage and the cost of tracing are in :func:`caution`, which stands with them.
+    """
     timings = subject.timings
     if timings is None:
         return []
@@ -210,11 +213,6 @@ def replay_facts(subject: Subject) -> list[Fact]:
                 f"median of {text.counted(len(timings.untraced_replay_ns), 'replay')}",
             )
         )
-    ratio = timings.tracing_ratio
-    total = len(subject.graph) if subject.info is None else subject.info.node_count
-    cost = text.factor_text(ratio) if ratio is not None else "not measured"
-    facts.append(Fact("cost of tracing", cost, cost_text(timings), "measured in this process"))
-    facts.append(Fact("coverage", coverage_text(timings, total), "", source_text(timings)))
     if timings.dropped_records:
         facts.append(Fact("records lost", text.count_text(timings.dropped_records), "", "by CUPTI"))
     return facts
@@ -240,7 +238,8 @@ def graph_sections(subject: Subject) -> list[Section]:
     if timings is None or not subject.is_timed:
         return [Section("Timing", absent=absent_text(subject))]
     total = len(subject.graph) if subject.info is None else subject.info.node_count
-    facts = [Fact("", caution(timings, total)), *replay_facts(subject)]
+    known = Fact("", caution(timings, total), "", source_text(timings))
+    facts = [known, *replay_facts(subject)]
     sections = [Section("Timing", facts)]
     missing = missing_facts(timings)
     if missing:

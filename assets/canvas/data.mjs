@@ -70,9 +70,9 @@ export class Scene {
   constructor(header, arrays) {
     const { nodes, edges, cell } = header;
     const { column, row, columnX, columnBand, bandRow } = arrays;
-    Object.assign(this, arrays, { header, nodes, edges, cell, labelIndex: arrays.label });
+    const indices = { labelIndex: arrays.label, noteIndex: arrays.note };
+    Object.assign(this, arrays, { header, nodes, edges, cell }, indices);
     delete this.label; // the methods of those names
-    this.note_ = arrays.note;
     delete this.note;
     this.columns = columnX.length;
     this.bands = bandRow.length - 1;
@@ -165,7 +165,7 @@ export class Scene {
   }
 
   note(i) {
-    return this.note_ ? this.header.notes[this.note_[i]] : "";
+    return this.noteIndex ? this.header.notes[this.noteIndex[i]] : "";
   }
 
   path(i) {

@@ -52,11 +52,7 @@ export class Replay {
   }
 
   label(i) {
-    return this.labels[this.label_(i)];
-  }
-
-  label_(i) {
-    return this.labelIndex[i];
+    return this.labels[this.labelIndex[i]];
   }
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from capture.errors import FormatError
 from capture.model import Edge, Graph, GraphInfo, Node, Recording
 
 from .. import format as text
@@ -62,8 +63,17 @@ def _graph(context: Context, info: GraphInfo, recording: Recording) -> list[Sect
     if not any(item.id in timed for item in recording.executables_of(info.key)):
         why = Section("Timing", absent=timing_facts.absent_reason(info))
         return [*found[:1], why, *found[1:]] if not info.failure else found
-    subject = context.store.subject(context.state.recording, info.key)
-    return [*found[:1], *timing_facts.graph_sections(subject), *found[1:]]
+    try:
+        subject = context.store.subject(context.state.recording, info.key)
+        times = timing_facts.graph_sections(subject)
+    except FormatError as error:
+        times = [damaged(error)]
+    return [*found[:1], *times, *found[1:]]
+
+
+def damaged(error: FormatError) -> Section:
+    """Return the section for timings that cannot be read; the rest of the recording can."""
+    return Section("Timing", absent=f"The timings cannot be read: {error}.")
 
 
 def timing(context: Context, node: Node, recording: Recording) -> Children:
@@ -71,9 +81,13 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
     state, store = context.state, context.store
     if state.graph not in recording.graphs:
         return []
-    subject = store.subject(state.recording, state.graph, state.body)
-    critical = store.result(state.recording, state.graph, state.body, "critical_path")
-    found = sections([timing_facts.node_section(subject, node.position, critical)])
+    try:
+        subject = store.subject(state.recording, state.graph, state.body)
+        critical = store.result(state.recording, state.graph, state.body, "critical_path")
+        times = timing_facts.node_section(subject, node.position, critical)
+    except FormatError as error:
+        times = damaged(error)
+    found = sections([times])
     kernel = naming.kernel_of(node)
     command = profiling.ncu_command(recording, kernel.name) if kernel is not None else ""
     if command and len(command) <= NAME_CHARACTERS:

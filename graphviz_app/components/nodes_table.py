@@ -21,6 +21,7 @@ NUMBERS = (
     ("predecessors", "In", "Predecessors: edges that end here"),
     ("successors", "Out", "Successors: edges that start here"),
 )
+LAUNCH_NOTE = "Trailing ones are left out; the details panel has all three"
 TIMES = (
     ("time", "Time", "Median duration over the traced replays"),
     ("slack", "Slack", "By how much it may start later without making the longest path longer"),
@@ -65,8 +66,22 @@ def box(times: bool = False) -> Component:
             }
             for field, title, hint in TIMES
         ],
-        {"field": "grid", "headerName": "Grid", "width": 88, "sortable": False, **_RIGHT},
-        {"field": "block", "headerName": "Block", "width": 88, "sortable": False, **_RIGHT},
+        {
+            "field": "grid",
+            "headerName": "Grid",
+            "headerTooltip": LAUNCH_NOTE,
+            "width": 88,
+            "sortable": False,
+            **_RIGHT,
+        },
+        {
+            "field": "block",
+            "headerName": "Block",
+            "headerTooltip": LAUNCH_NOTE,
+            "width": 76,
+            "sortable": False,
+            **_RIGHT,
+        },
         *[
             {
                 "field": field,

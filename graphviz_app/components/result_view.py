@@ -11,12 +11,11 @@ from dash.development.base_component import Component
 
 from capture.analysis import Result, Unit
 
-from .. import format as text
 from .. import result_text
 from ..context import Context
 from .prose import prose
 
-NUMBER_WIDTH = 86
+NUMBER_WIDTH = 80
 NODE_WIDTH = 76
 
 
@@ -59,7 +58,7 @@ def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
                 row["texts"][field] = cell
                 continue
             row["texts"][field] = result_text.value_text(column.name, cell, column.unit)
-            row["exact"][field] = text.exact_text(cell, unit) or row["texts"][field]
+            row["exact"][field] = result_text.exact_text(cell, unit) or row["texts"][field]
         found.append(row)
     return found
 
@@ -79,7 +78,7 @@ def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
     return {
         **common,
         # Headers wrap between words, never inside one.
-        "width": max(NUMBER_WIDTH, 28 + 8 * max(map(len, name.split()), default=0)),
+        "width": max(NUMBER_WIDTH, 24 + 7 * max(map(len, name.split()), default=0)),
         "type": "rightAligned",
         "cellClass": "number",
         "filter": "agNumberColumnFilter",

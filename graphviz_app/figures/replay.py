@@ -6,6 +6,7 @@ are made here: the browser only writes plain numbers beside an axis whose unit i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from capture.errors import LookupFailed
 from capture.model import EvidenceKind, Graph
 
 from ..format import counted, duration_text, time_unit, type_text
-from ..naming import label, type_colour
+from ..naming import names, type_colour
 
 ONLY_EXECUTABLE = "node of the executable only"
 LABEL_CHARACTERS = 120
@@ -103,22 +104,26 @@ def encode_replay(subject: Subject, marks: list[int]) -> bytes:
     bars = bars_of(subject)
     if not bars.row or subject.timings is None:
         raise LookupFailed(subject.lacks(EvidenceKind.TIMINGS) or NO_TIMINGS)
-    graphs: dict[str, Graph] = dict(subject.graph.walk())
+    known = {path: _named(graph) for path, graph in subject.graph.walk()}
     critical = set(marks)
     labels, types, texts = _Table(), _Table(), _Table()
     paths: list[str] = []
     marked: list[int] = []
-    names, runs = subject.timings.node, subject.column("sample_runs")
+    lengths: dict[int, str] = {}
+    rows, runs = subject.timings.node, subject.column("sample_runs")
     for row, start, end in zip(bars.row, bars.start_ns, bars.end_ns, strict=True):
-        path = names[row]
+        path = rows[row]
         paths.append(path)
         root = path.partition("/")[0]
         marked.append(int(root.isdecimal() and int(root) in critical))
-        name, type_ = _described(graphs, path)
+        name, type_ = _described(known, path)
         labels.add(name[:LABEL_CHARACTERS])
         types.add(type_)
         several = f", {counted(runs[row], 'run')}" if runs and runs[row] > 1 else ""
-        texts.add(f"{duration_text(end - start)}{several}")
+        length = end - start
+        if length not in lengths:
+            lengths[length] = duration_text(length)
+        texts.add(f"{lengths[length]}{several}")
     first, last = min(bars.start_ns), max(bars.end_ns)
     unit, scale = time_unit(max(last - first, 1))
     streams = sorted(set(bars.stream))
@@ -149,14 +154,22 @@ def encode_replay(subject: Subject, marks: list[int]) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _described(graphs: dict[str, Graph], path: str) -> tuple[str, str]:
+Named = tuple[Sequence[str], Sequence[str]]
+"""Short names and types of a graph's nodes, by position."""
+
+
+def _named(graph: Graph) -> Named:
+    return names(graph)[0], graph.topology.types
+
+
+def _described(known: dict[str, Named], path: str) -> tuple[str, str]:
     """Return short name and type of the node at a path; no type for one that is not there."""
     body, _, position = path.rpartition("/")
-    graph = graphs.get(body)
-    if graph is None or not position.isdecimal() or int(position) >= len(graph):
+    found = known.get(body)
+    if found is None or not position.isdecimal() or int(position) >= len(found[1]):
         return ONLY_EXECUTABLE, ""
-    node = graph.node(int(position))
-    return label(node), node.type
+    labels, types = found
+    return labels[int(position)], types[int(position)]
 
 
 _ELSEWHERE = {"name": ONLY_EXECUTABLE, "colour": "#8A8F98"}

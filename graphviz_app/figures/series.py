@@ -8,6 +8,7 @@ from typing import Any
 from capture.analysis import Series, Unit
 
 from .. import format as text
+from ..result_text import quantity_text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 BUSY, IDLE = "#0072B2", "#B9BDC4"
@@ -70,7 +71,7 @@ def series_figure(series: Series, height: int = HEIGHT) -> dict[str, Any]:
         "x": [value / x_scale for value in xs],
         "y": [value / y_scale for value in ys],
         "text": [
-            f"{text.quantity_text(b, series.y_unit)} from {text.quantity_text(a, series.x_unit)}"
+            f"{quantity_text(b, series.y_unit)} from {quantity_text(a, series.x_unit)}"
             for a, b in zip(xs, ys, strict=True)
         ],
         "hoverinfo": "text",

@@ -167,7 +167,16 @@ def view(
                 children=[
                     html.Div(
                         [
-                            html.Div(html.H2("Longest nodes"), className="timeline-head"),
+                            html.Div(
+                                className="timeline-head",
+                                children=[
+                                    html.H2("Longest nodes"),
+                                    html.Span(
+                                        f"{CRITICAL_MARK.strip()} on the critical path",
+                                        className="absent",
+                                    ),
+                                ],
+                            ),
                             html.Ul(longest, className="links"),
                         ]
                     ),

@@ -11,15 +11,31 @@ from hypothesis import strategies as st
 
 from capture.nodes import Category
 from capture.nodes.memcpy import MemcpyEnd
-from graphviz_app import facts, search, security, state, store
+from capture.recorder import assemble
+from graphviz_app import facts, result_text, search, security, state, store
 from graphviz_app import format as text
 from graphviz_app.components import attributes, details
+from graphviz_app.figures import series, time_colourings
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @pytest.mark.parametrize(
-    "module", [text, state, store, search, security, facts, details, attributes]
+    "module",
+    [
+        text,
+        state,
+        store,
+        search,
+        security,
+        facts,
+        details,
+        attributes,
+        result_text,
+        series,
+        time_colourings,
+        assemble,
+    ],
 )
 def test_examples_in_docstrings(module: Any) -> None:
     result = doctest.testmod(module)

@@ -11,7 +11,7 @@ import pytest
 
 from capture.analysis import Result, Series, Unit, analyses
 from capture.analysis.base import Quantity
-from capture.errors import LookupFailed
+from capture.errors import FormatError, LookupFailed
 from capture.model import Body, Graph, Kernel, Recording, Topology
 from capture.timings import Timings
 from graphviz_app import profiling, result_text, timing_facts
@@ -347,7 +347,7 @@ def test_replays_are_busy_and_idle() -> None:
     [
         (["train.py", "--n", "3"], "python train.py --n 3"),
         (["-m", "pkg.train"], "python -m pkg.train"),
-        (["pkg.mod:step"], "--target-processes all cglens record pkg.mod:step"),
+        (["pkg.mod:step"], "--target-processes all cglens record --timings 0 pkg.mod:step"),
         (["python", "train.py"], "python train.py"),
         ([], ""),
     ],
@@ -373,7 +373,7 @@ def test_details_of_a_kernel_have_timing_and_profile(app: dash.Dash) -> None:
     for text in ("Timing", "95th percentile", "Profile", "--graph-profiling node", "slack"):
         assert text in shown
     graph = details_at(app, page="overview", recording="run", graph=LAYERS)
-    for text in ("makespan", "cost of tracing", "1.42", "192 of 193 nodes timed"):
+    for text in ("makespan", "untraced replay", "1.42", "192 of 193 nodes timed"):
         assert text in graph
     assert "ot asked for" in details_at(app, page="overview", recording="run", graph=BODIES)
 
@@ -381,3 +381,22 @@ def test_details_of_a_kernel_have_timing_and_profile(app: dash.Dash) -> None:
 def test_a_kernel_without_a_name_has_no_command() -> None:
     run = synthetic.recording({}, failed=False)
     assert profiling.ncu_command(run, Kernel(name="").name) == ""
+
+
+def test_damaged_timings_leave_the_graph_to_look_at() -> None:
+    run = synthetic.recording({"layers": synthetic.layers(2)}, failed=False, timed=["layers"])
+
+    def broken() -> Timings:
+        raise FormatError("the stored timings are damaged: expected 10 columns, found 2")
+
+    run._timings["0"] = broken
+    app = create_app(Store([("run.cgl", run)]))
+    client = app.server.test_client()
+    assert client.get("/scene/run", query_string={"graph": LAYERS}).status_code == 200
+    assert client.get("/replay/run", query_string={"graph": LAYERS}).status_code == 422
+    for node in (None, 1):
+        shown = details_at(app, page="graph", recording="run", graph=LAYERS, node=node)
+        assert "expected 10 columns, found 2" in shown
+    for page in ("timeline", "kernels", "analyses"):
+        content = json.dumps(page_at(app, f"/{page}", "?graph=train.py:layers%230"))
+        assert "expected 10 columns, found 2" in content
