@@ -169,10 +169,11 @@ def _merge(
         for found in history.timings_of(keys):
             timings[found.executable] = found
             replays = len(found.makespan_ns)
-            timed[found.graph] = Evidence(
-                present=True,
-                how=f"CUPTI activity records of {replays} replays, joined by {found.joined_by}",
-            )
+            how = f"CUPTI activity records of {replays} replays, joined by {found.joined_by}"
+            early = found.extra.get("ended_early")
+            if early:
+                how += f"; later ones were not traced: {early}"
+            timed[found.graph] = Evidence(present=True, how=how)
         executables.extend(history.executables_of(keys, number))
         events.extend(history.events_of(keys, number))
     for info in graphs:

@@ -61,7 +61,7 @@ def why_nothing(recording: Recording) -> str:
     warnings += [text for text in recording.metadata.warnings if text != UNSEEN]
     if warnings:
         return f"nothing was recorded: {warnings[0]}"
-    if not recording.processes:
+    if not recording.processes and not recording.metadata.exit_code:
         return (
             "nothing was recorded: no process imported torch, and only graphs captured through "
             f"torch are observed; {ADVICE}"
@@ -72,6 +72,8 @@ def why_nothing(recording: Recording) -> str:
                 f"nothing was recorded: torch {process.versions['torch']} is built without CUDA; "
                 f"`cglens doctor` says what recording needs"
             )
+    if recording.metadata.exit_code:  # what it said itself tells what to do
+        return "nothing was recorded: the workload failed before it captured a CUDA graph"
     return (
         f"nothing was recorded: the workload captured no CUDA graph; {ADVICE}; "
         f"`cglens doctor` says whether this machine can record"

@@ -365,6 +365,7 @@ class ReplayTracer:
 
     def results(self) -> list[tuple[ExecutableState, Timings | None, str]]:
         """Return timings, or why there are none, of every executable; call at the end."""
+        reason = self.reason
         self.release("the recording ended")
         found: list[tuple[ExecutableState, Timings | None, str]] = []
         with self._lock:
@@ -375,7 +376,7 @@ class ReplayTracer:
             for plan in self._plans:
                 plan.state.plan = None
                 if plan.limit:
-                    found.append((plan.state, *plan.result(self.reason, dropped)))
+                    found.append((plan.state, *plan.result(reason, dropped)))
                 else:
                     why = f"{MAX_RECORDS:,} records had been planned for graphs before it"
                     found.append((plan.state, None, why))

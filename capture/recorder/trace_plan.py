@@ -131,13 +131,14 @@ class Plan:
         Parameters
         ----------
         reason : str
-            Why tracing ended.
+            Why tracing ended before the recording did; empty when it did not.
         dropped : int
             Records that CUPTI lost.
         """
         if not self.traced:
             if self.state.replays:
-                return None, f"none of its replays was traced: {reason}"
+                why = reason or "all of them fell into captures or were another thread's"
+                return None, f"none of its replays was traced: {why}"
             return None, "it was never replayed"
         replays = split_replays(self.records())
         if not replays:
@@ -146,6 +147,8 @@ class Plan:
         result.traced_replay_ns = self.traced_ns
         result.untraced_replay_ns = self.untraced_ns
         result.dropped_records = dropped
+        if reason and not self.done:
+            result.extra["ended_early"] = reason
         seen = set(result.node)
         result.missing = {
             path: _why_missing(self.graph, path)

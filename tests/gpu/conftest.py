@@ -1,8 +1,8 @@
 """A real GPU for the tests of this folder, and a report of their run.
 
-Tests skip only when the driver says that there is no GPU; with ``REQUIRE_GPU=1`` they fail
-instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there; where git is not at
-hand, ``GPU_REPORT_COMMIT`` tells the commit.
+Tests skip only when there is no GPU, or no cuda-bindings to ask for one; with ``REQUIRE_GPU=1``
+they fail instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there; where git is
+not at hand, ``GPU_REPORT_COMMIT`` tells the commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from capture.driver.cuda_bindings import CudaDriver
-from capture.errors import NoGpuError
+from capture.errors import MissingDependencyError, NoGpuError
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("cuda-bindings", "torch", "cupti-python", "triton", "numpy", "networkx", "msgspec")
@@ -33,7 +33,7 @@ def gpu() -> CudaDriver:
     try:
         driver = CudaDriver()
         driver.devices()
-    except NoGpuError as error:
+    except (NoGpuError, MissingDependencyError) as error:
         if os.environ.get("REQUIRE_GPU") == "1":
             pytest.fail(f"REQUIRE_GPU=1, but {error}")
         pytest.skip(str(error))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from capture.codec import dump
 from capture.errors import FormatError, NewerVersionError, NothingRecordedError, OutputError
 from capture.model import EvidenceKind, GraphInfo
 from capture.recorder import folder as folders
@@ -14,6 +15,7 @@ from capture.recorder.assemble import assemble
 from capture.recorder.journal import FileJournal
 from capture.recorder.pack import pack
 from capture.recorder.sink import Sink
+from capture.timings import Timings
 from tests.helpers import synthetic
 
 
@@ -209,6 +211,32 @@ def test_an_empty_folder_says_why_and_is_kept_when_asked(folder: Path) -> None:
     with pytest.raises(NothingRecordedError):
         pack(folder, folder.parent / "run.cgl")
     assert not folder.exists()
+
+
+def test_timings_belong_to_their_executable_or_are_absent_with_a_reason(folder: Path) -> None:
+    sink = sink_in(folder)
+    for serial in (1, 2, 3):
+        add(sink, serial, key=f"run.py:main#{serial}")
+        sink.write("executable", serial, number=1, at_ns=5, duration_ns=2, note="")
+    found = Timings(executable="", graph="", node=["0", "1"], makespan_ns=[9, 8, 9])
+    found.extra["ended_early"] = "a profiler came"
+    sink.write("timings", 1, number=1, document=dump(found))
+    sink.write("timings_absent", 2, number=1, text="it was never replayed")
+    sink.tracing("a profiler came")
+    sink.close(20, {})
+    recording = assemble(folder)
+    one, two, three = recording.graphs
+    assert recording.timed == [f"{one}/exec1"]
+    (timed,) = recording.timings_of(one)
+    assert (timed.graph, timed.node) == (one, ["0", "1"])
+    evidence = [recording.graphs[key].evidence["timings"] for key in (one, two, three)]
+    assert [item.present for item in evidence] == [True, False, False]
+    assert evidence[0].how == (
+        "CUPTI activity records of 3 replays, joined by clone map; later ones were not traced: "
+        "a profiler came"
+    )
+    assert evidence[1].reason == "node timings were not recorded: it was never replayed"
+    assert evidence[2].reason == "node timings were not recorded: a profiler came"
 
 
 def test_a_full_disk_leaves_no_folder_behind(

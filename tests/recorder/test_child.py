@@ -238,6 +238,17 @@ def test_a_script_without_a_graph_says_what_to_do(place: Workplace) -> None:
     assert list(place.folder.glob("out.cgl*")) == []
 
 
+def test_a_script_that_failed_gets_no_advice_besides(place: Workplace) -> None:
+    place.write("script.py", "import sys; sys.exit('no such checkpoint')")
+    done = place.record("script.py")
+    assert done.code == 1
+    assert done.err.splitlines() == [
+        "no such checkpoint",
+        "cglens: nothing was recorded: the workload failed before it captured a CUDA graph "
+        "(the workload ended with exit code 1)",
+    ]
+
+
 def test_real_torch_is_hooked_as_soon_as_it_is_imported(place: Workplace) -> None:
     torch = pytest.importorskip("torch")
     place.environment["PYTHONPATH"] = str(place.folder)
