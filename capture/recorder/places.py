@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from ..model import Place
 from .frame_locals import variable
 
+COMPILED = "torch.compile"
+"""Stands for code that torch's compiler wrote, where no line of the user's is on the stack."""
 MAX_STACK = 8
 """User frames that are kept of a capture's stack."""
 LABEL_FRAMES = 3
@@ -75,6 +77,12 @@ def _is_user(file: str, torch: str) -> bool:
     return not file.startswith(_STDLIB) or file.startswith(_SITE)
 
 
+def is_generated(file: str) -> bool:
+    """Say whether a file is code that torch's compiler wrote: its names are digests."""
+    cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")
+    return "torchinductor_" in file or (bool(cache) and file.startswith(cache))
+
+
 def locate(frame: FrameType | None, graph: object = None) -> Spot:
     """Find the user's code on a stack.
 
@@ -88,12 +96,15 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
     torch = _torch_folder()
     stack: list[tuple[str, int, str]] = []
     fallback: Place | None = None
+    generated: Place | None = None
     framework_label = user_label = ""
     internal = False
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if _is_user(file, torch):
+        if is_generated(file):
+            generated = generated or Place(file=file, line=frame.f_lineno, function=code.co_name)
+        elif _is_user(file, torch):
             if len(stack) < MAX_STACK:
                 stack.append((file, frame.f_lineno, code.co_name))
             if not user_label and len(stack) <= LABEL_FRAMES:
@@ -108,7 +119,8 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
                 and type(variable(frame, "self")).__name__ == "CUDAGraphTreeManager"
             )
         frame = frame.f_back
-    place = Place(file=stack[0][0], line=stack[0][1], function=stack[0][2]) if stack else fallback
+    place = Place(file=stack[0][0], line=stack[0][1], function=stack[0][2]) if stack else None
+    place = place or generated or fallback
     label = ", ".join(filter(None, (framework_label, user_label)))
     return Spot(place, stack, label, not stack, internal)
 
@@ -180,6 +192,8 @@ def short_name(info_place: Place | None, label: str) -> str:
     """Return a name for people: function, file and line, and the label."""
     if info_place is None:
         where = "unknown place"
+    elif is_generated(info_place.file):
+        where = COMPILED
     else:
         spot = f"{os.path.basename(info_place.file)}:{info_place.line}"
         function = info_place.function
@@ -191,6 +205,8 @@ def place_key(place: Place | None, roots: list[str]) -> str:
     """Return the part of a graph's key that says where it was captured."""
     if place is None:
         return "unknown"
+    if is_generated(place.file):
+        return COMPILED
     file = stable_file(place.file, roots)
     function = place.function.replace("<module>", "module").replace("<lambda>", "lambda")
     return f"{file}:{function}" if function else file
