@@ -369,9 +369,10 @@ class ReplayTracer:
         self.release("the recording ended")
         found: list[tuple[ExecutableState, Timings | None, str]] = []
         with self._lock:
-            with suppress(Exception), self._relaxed():
-                for plan in self._pending.values():
-                    plan.read_events(wait=True)
+            if self._pending:  # a process without any never touched the driver, and must not now
+                with suppress(Exception), self._relaxed():
+                    for plan in self._pending.values():
+                        plan.read_events(wait=True)
             dropped = self._cupti.dropped if self._cupti is not None else 0
             for plan in self._plans:
                 plan.state.plan = None

@@ -274,6 +274,17 @@ def test_threads_that_replay_at_once_do_not_wait_for_each_other(tracer: ReplayTr
     assert other.state.replays == 1
 
 
+def test_a_process_without_replays_does_not_open_the_driver() -> None:
+    asked: list[int] = []
+
+    def relaxed() -> Any:
+        asked.append(1)
+        return nullcontext()
+
+    assert ReplayTracer(4, lambda: False, relaxed).results() == []
+    assert asked == []
+
+
 def test_past_the_limit_nothing_is_held(
     tracer: ReplayTracer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
