@@ -208,10 +208,10 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         if page is None or not page.needs_graph:
             return None
         try:
-            found = store.picture(state.recording, state.graph, state.body).index.find(text)
+            found = store.find(state.recording, state.graph, state.body, text)
         except GraphLensError:
             return None
-        return {"search": text, "indices": found.tolist(), "text": count_text(len(found))}
+        return {"search": text, "indices": found, "text": count_text(len(found))}
 
 
 def _state(data: dict[str, Any] | None) -> ViewState:

@@ -209,6 +209,21 @@ class Store:
             lambda result: 1_000 + 150 * len(result.node_values) + 400 * len(result.rows),
         )
 
+    def find(self, recording: str, key: str, body: str, query: str) -> list[int]:
+        """Return the positions of the nodes of a graph or body that a search finds.
+
+        ``marks:NAME`` finds the nodes that stand out in what the analysis of that name found; all
+        else is :meth:`graphviz_app.search.Index.find`.
+        """
+        from capture.analysis import Scope, analyses
+
+        field, _, name = query.strip().partition(":")
+        entry = analyses().get(name) if field == "marks" else None
+        if entry is not None and entry.scope is Scope.GRAPH:
+            return sorted(self.result(recording, key, body, name).node_marks)
+        found: list[int] = self.picture(recording, key, body).index.find(query).tolist()
+        return found
+
     def kernels(self, recording: str, key: str) -> KernelNodes:
         """Return the kernel nodes of a graph with their times and launches as arrays."""
         from .kernel_rows import KernelNodes

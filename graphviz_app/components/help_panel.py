@@ -37,7 +37,7 @@ WORDS = (
         "Search",
         "Words that are all in the type or the name, readable or mangled. type:memcpy, "
         "kernel:NAME and lane:3 find one entry of the legend, family:NAME all kernels that do the "
-        "same on other shapes; #12 is node 12.",
+        "same on other shapes, marks:NAME the nodes that an analysis marks; #12 is node 12.",
     ),
     (
         "Time",

@@ -15,8 +15,8 @@ from .. import result_text
 from ..context import Context
 from .prose import prose
 
-NUMBER_WIDTH = 80
-NODE_WIDTH = 76
+NUMBER_WIDTH = 78
+NODE_WIDTH = 68
 
 
 def notes_of(result: Result) -> Component:

@@ -14,6 +14,7 @@ from .. import format as text
 from .. import result_text
 from ..components import result_view
 from ..components.attributes import attributes
+from ..components.details import go_link
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..figures.series import series_figure
@@ -131,8 +132,9 @@ def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
         parts.append(result_view.table(context, AnalysesPage.TABLE, result))
     if result.node_marks:
         count = text.counted(len(result.node_marks), "node")
-        marks = html.P(f"{count} {result.mark_name}.".replace(" .", "."), className="absent")
-        parts.append(marks)
+        shown = {"page": "graph", "view": "", "node": None, "search": f"marks:{entry.name}"}
+        link = go_link(context, f"{count} {result.mark_name}".strip(), shown)
+        parts.append(html.P([link, ", marked in the graph"]))
     if result.notes:
         parts += [html.H3("To be read with"), result_view.notes_of(result)]
     return parts

@@ -134,7 +134,7 @@ def _families(context: Context, result: Result) -> Component:
     """Return the families; their names find their nodes in the graph."""
     columns, rows = _columns(result), result_view.rows_of(context, result)
     if columns:
-        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 160, "flex": 4}
+        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 140, "flex": 4}
     for row in rows:
         changes = {
             "page": "graph",
@@ -155,7 +155,7 @@ def _launches(context: Context, result: Result) -> Component:
     node = next((i for i, column in enumerate(result.columns) if column.unit is Unit.NODE), None)
     graph = context.store.graph(context.state.recording, context.state.graph)
     if columns:
-        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 150, "flex": 4}
+        columns[0] |= {"cellRenderer": "NodeLink", "minWidth": 120, "flex": 4}
         columns.append(COPY_COLUMN)
     for row in rows:
         changes = {

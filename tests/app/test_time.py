@@ -400,3 +400,14 @@ def test_damaged_timings_leave_the_graph_to_look_at() -> None:
     for page in ("timeline", "kernels", "analyses"):
         content = json.dumps(page_at(app, f"/{page}", "?graph=train.py:layers%230"))
         assert "expected 10 columns, found 2" in content
+
+
+def test_a_search_finds_the_nodes_that_an_analysis_marks(app: dash.Dash, store: Store) -> None:
+    marks = store.result("run", LAYERS, "", "critical_path").node_marks
+    assert store.find("run", LAYERS, "", "marks:critical_path") == sorted(marks)
+    assert store.find("run", LAYERS, "", "marks:nope") == []
+    query = {"page": "graph", "recording": "run", "graph": LAYERS, "search": "marks:critical_path"}
+    answer = call(app, "matches.data", {"query.data": query})
+    assert answer["matches"]["data"]["indices"] == sorted(marks)
+    content = json.dumps(page_at(app, "/analyses", "?graph=train.py:layers%230&view=critical_path"))
+    assert "search=marks:critical_path" in content
