@@ -154,17 +154,27 @@ class _Waits:
         gaps: what a body waits for is not in its edges.
         """
         first = replay[0].start_ns
-        ends: dict[int, int] = {}
+        owner, direct = self.owner, self.direct
+        count = len(self.incoming)
+        ends = [-1] * count
         begun: dict[int, int] = {}
         for record in replay:
-            position = self.owner.get(record.node_id)
+            node = record.node_id
+            position = owner.get(node)
             if position is not None:
-                ends[position] = max(ends.get(position, 0), record.end_ns - first)
-                if record.node_id in self.direct:
-                    begun.setdefault(record.node_id, record.start_ns - first)
-        ready = [0] * len(self.incoming)
+                end = record.end_ns - first
+                if end > ends[position]:
+                    ends[position] = end
+                if node in direct and node not in begun:
+                    begun[node] = record.start_ns - first
+        ready = [0] * count
         for position in self.order:
-            ready[position] = max(
-                (ends.get(source, ready[source]) for source in self.incoming[position]), default=0
-            )
-        return [(node, max(0, at - ready[self.direct[node]])) for node, at in begun.items()]
+            latest = 0
+            for source in self.incoming[position]:
+                end = ends[source]
+                if end < 0:
+                    end = ready[source]
+                if end > latest:
+                    latest = end
+            ready[position] = latest
+        return [(node, max(0, at - ready[direct[node]])) for node, at in begun.items()]

@@ -367,6 +367,7 @@ class ReplayTracer:
         """Return timings, or why there are none, of every executable; call at the end."""
         reason = self.reason
         self.release("the recording ended")
+        start = clock()
         found: list[tuple[ExecutableState, Timings | None, str]] = []
         with self._lock:
             if self._pending:  # a process without any never touched the driver, and must not now
@@ -384,4 +385,5 @@ class ReplayTracer:
             self._plans.clear()
             self._owner.clear()
             self._pending.clear()
+        self.cost_ns += clock() - start
         return found
