@@ -26,7 +26,7 @@ DEFAULT_REPLAYS = 20
 MOST_REPLAYS = 1000
 RECORDS_PER_PLAN = 200_000
 """Larger graphs are traced for fewer replays, at least 3."""
-MAX_RECORDS = 3_000_000
+MAX_RECORDS = 1_000_000
 """Records of one process, 40 bytes each; past it no further executable is traced."""
 FEWEST_REPLAYS = 3
 WAITING_BUFFERS = 16
