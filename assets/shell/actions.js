@@ -65,9 +65,9 @@ window.cgShell = window.cgShell || {};
     shell.go({ node: found[next] });
   }
 
-  shell.stepMatch = (by) => step(by, shell.matches);
+  shell.stepMatch = (by) => shell.stepWhenFound(by, shell.view().search);
 
-  // Enter can come before the matches of what was typed have.
+  // Enter, or n, can come before the matches of what is searched for have.
   let waiting = null;
   shell.stepWhenFound = function (by, text) {
     if (shell.matches && shell.matches.search === text) step(by, shell.matches);
