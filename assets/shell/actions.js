@@ -145,8 +145,10 @@ window.cgShell = window.cgShell || {};
       shell.matches = matches;
       shell.setMatches(matches ? matches.indices : null);
       if (waiting && matches && matches.search === waiting.text) {
-        step(waiting.by, matches);
+        const { by } = waiting;
         waiting = null;
+        // Not inside this callback: what it sets off would be overtaken by what it returns.
+        setTimeout(() => step(by, matches));
       }
       if (!matches) return "";
       const found = matches.indices;
