@@ -164,7 +164,7 @@ def read(path: Path) -> Recording:
     """
     from .json_reader import read_document
 
-    return read_document(path)
+    return read_document(path, MARKER, MAX_FILE_BYTES)
 
 
 FORMAT = Format(

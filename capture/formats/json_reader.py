@@ -25,14 +25,21 @@ from ..nodes import node_type
 from ..timings import Timings
 from . import documents
 from .documents import field
-from .json_document import MARKER, MAX_FILE_BYTES
 
 _LISTS = ("processes", "executables", "timings", "timeline", "graphs", "failed")
 _KNOWN_FIELDS = frozenset(("$schema", "format", "version", "written_by", "metadata", *_LISTS))
 
 
-def read_document(path: Path) -> Recording:
+def read_document(path: Path, marker: str, max_bytes: int) -> Recording:
     """Read a readable document.
+
+    Parameters
+    ----------
+    path : Path
+    marker : str
+        What the document has to say that it is.
+    max_bytes : int
+        Size up to which a file is read.
 
     Raises
     ------
@@ -40,11 +47,11 @@ def read_document(path: Path) -> Recording:
         It is damaged, too large, or newer than this version.
     """
     size = path.stat().st_size
-    if size > MAX_FILE_BYTES:
-        raise TooLargeError(f"{path} has {size} bytes; documents up to {MAX_FILE_BYTES} are read")
+    if size > max_bytes:
+        raise TooLargeError(f"{path} has {size} bytes; documents up to {max_bytes} are read")
     where = str(path)
     document = documents.decode(path.read_bytes(), where)
-    documents.check_marker(document, where, MARKER)
+    documents.check_marker(document, where, marker)
     with collection_paused():
         return _recording(document, where)
 
