@@ -3,16 +3,17 @@ window.dash_clientside = window.dash_clientside || {};
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const last = {};
-
   const skip = () => window.dash_clientside.no_update;
+  const renamed = {};
 
   // Stores keep their object when nothing in it changed, so that nothing behind them runs again.
-  function changed(name, value) {
+  // What a store holds is asked, not remembered: Dash drops what a callback returned when the
+  // callback was asked for again meanwhile, and a memory of it would then be wrong for good.
+  function changed(name, held, value) {
     const text = JSON.stringify(value);
-    if (last[name] === text) return skip();
-    last[name] = text;
-    return value;
+    const now = JSON.stringify(held);
+    const same = now === text || (renamed[name] && renamed[name].short === now && renamed[name].full === text);
+    return same ? skip() : value;
   }
 
   function pick(view, ...names) {
@@ -47,7 +48,10 @@ window.cgShell = window.cgShell || {};
     const url = shell.compose(full);
     if (url.search === shell.compose(view).search) return;
     window.history.replaceState({}, "", url.pathname + url.search);
-    for (const [name, value] of stored(full)) last[name] = JSON.stringify(value);
+    const short = Object.fromEntries(stored(view));
+    for (const [name, value] of stored(full)) {
+      renamed[name] = { short: JSON.stringify(short[name]), full: JSON.stringify(value) };
+    }
   }
 
   function step(by, matches) {
@@ -80,15 +84,17 @@ window.cgShell = window.cgShell || {};
   };
 
   window.dash_clientside.shell = {
-    route(pathname, search, prefix, places) {
+    // Called when the address changes; what it is by now is in the address itself.
+    route(pathname, search, prefix, places, place, focus, query) {
       shell.prefix = prefix;
       shell.places = places;
-      const view = shell.parse(pathname || "/", search);
+      const view = shell.view();
+      const held = { place, focus, query };
       shell.apply(view);
       const box = document.getElementById("search");
       const typing = box && document.activeElement === box;
       return [
-        ...stored(view).map(([name, value]) => changed(name, value)),
+        ...stored(view).map(([name, value]) => changed(name, held[name], value)),
         typing ? skip() : view.search,
       ];
     },
@@ -175,10 +181,6 @@ window.cgShell = window.cgShell || {};
       return scene.src;
     },
 
-    colour(value) {
-      if (value) shell.go({ colour: value });
-    },
-
     // A click shows what is known of a graph beside the table, a second one opens it.
     focusGraph(cell) {
       const row = cell && cell.rowId;
@@ -222,6 +224,11 @@ window.cgShell = window.cgShell || {};
       return clicks ? !opened : skip();
     },
   };
+
+  // Not by a callback: what is done next has to find the choice in the address already.
+  document.addEventListener("change", (event) => {
+    if (event.target.closest("#colour")) shell.go({ colour: event.target.value });
+  }, true);
 
   // Links of the panel and entries of the legend change a part of the view and keep the rest.
   document.addEventListener("click", (event) => {

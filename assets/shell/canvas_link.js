@@ -31,7 +31,8 @@ window.cgShell = window.cgShell || {};
         entry.setAttribute("aria-pressed", String(entry.dataset.term === view.search));
       }
     }
-    if (document.getElementById("colour")) {
+    const colour = document.querySelector("#colour input:checked");
+    if (colour && colour.value !== view.colour) {
       window.dash_clientside.set_props("colour", { value: view.colour });
     }
     if (document.getElementById("graphs-table") && window.dash_ag_grid) {

@@ -182,6 +182,9 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         Input(Shell.URL, "search"),
         State(Shell.PREFIX, "data"),
         State(Shell.PLACES, "data"),
+        State(Shell.PLACE, "data"),
+        State(Shell.FOCUS, "data"),
+        State(Shell.QUERY, "data"),
     )
     in_browser("selected", Input(Shell.SELECT, "data"))
     in_browser("runSelected", Input(Shell.RUN_SELECT, "data"))

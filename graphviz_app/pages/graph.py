@@ -257,7 +257,6 @@ def register(app: Dash, store: Store, prefix: str) -> None:
 
     # Without an output Dash does not call it when the page appears.
     in_browser("mount", Output(GraphPage.HOST, "data-scene"), Input(GraphPage.SCENE, "data"))
-    in_browser("colour", Input(GraphPage.COLOUR, "value"))
     in_browser("replay", Output(GraphPage.STRIP, "data-replay"), Input(GraphPage.REPLAY, "data"))
     nodes_table.register(app, store)
 

@@ -192,6 +192,24 @@ def test_a_reload_and_a_copied_link_show_the_same(open_page: Open) -> None:
     same(open_page(f"{path.path}?{path.query}"))
 
 
+def test_a_choice_is_kept_when_a_key_follows_at_once(open_page: Open) -> None:
+    page = ready(open_page("/graph?search=type:memcpy"))
+    expect(page.locator("#search-count")).to_have_text("24")
+    for number, colour in ((1, "kernel"), (2, "lane"), (3, "type")):
+        page.evaluate(
+            """colour => {
+                document.querySelector(`#colour input[value=${colour}]`).click();
+                const n = new KeyboardEvent("keydown", {key: "n", bubbles: true});
+                document.body.dispatchEvent(n);
+            }""",
+            colour,
+        )
+        expect(page.locator("#search-count")).to_have_text(f"{number} of 24")
+        expect(page.locator(".details-kind").first).to_contain_text("memcpy")
+        expect(page.locator("#colour input:checked")).to_have_value(colour)
+        assert ("colour=" in page.url) is (colour != "type")
+
+
 def test_graphs_are_stepped_through_and_picked(open_page: Open) -> None:
     page = ready(open_page("/graph"))
     page.keyboard.press("]")
