@@ -165,10 +165,27 @@ def main(args: Sequence[str] | None = None) -> int:
         _complain(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # The reader of our output went away (`| head`); writing more would raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output went away (`| head`).
+        _drop_output()
+        return 1
+    except OSError as error:
+        what = error.strerror or str(error)
+        _complain(
+            f"{what}: {error.filename}; check the path, its permissions and the room on its disk"
+            if error.filename
+            else f"{what} while reading or writing; check the room where the output goes"
+        )
+        _drop_output()
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _drop_output() -> None:
+    """Let go of what is still to be written: writing it would raise again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:
