@@ -11,7 +11,7 @@ import pytest
 
 from capture.errors import LookupFailed, NothingRecordedError
 from graphviz_app import cli, commands
-from graphviz_app.commands import Command
+from graphviz_app.commands import Command, demo
 
 HEAVY = ("dash", "plotly", "flask", "networkx", "numpy", "torch", "cuda", "waitress")
 
@@ -139,3 +139,44 @@ def test_commands_are_named_as_their_modules() -> None:
         entry = importlib.import_module(module).COMMAND
         assert isinstance(entry, Command)
         assert entry.name == name
+
+
+SAMPLE = demo.SAMPLES / "fork_join.cgl"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+@pytest.mark.parametrize("args", [["info", str(SAMPLE)], ["--help"], ["export", "--help"]])
+def test_a_full_disk_is_one_line(args: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "graphviz_app", *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("cglens: No space left on device")
+
+
+def test_an_error_of_a_file_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _with_command(monkeypatch, PermissionError(13, "Permission denied", "out.dot"))
+    assert cli.main(["fail"]) == 1
+    assert capsys.readouterr().err.startswith("cglens: Permission denied: out.dot; ")
+
+
+def test_the_demo_opens_on_inference_and_has_every_sample() -> None:
+    paths = demo.shipped()
+    assert paths[0].stem == "transformer_inference"
+    assert sorted(paths) == sorted(demo.SAMPLES.glob("*.cgl"))
+
+
+def test_a_demo_without_samples_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "SAMPLES", tmp_path)
+    assert cli.main(["demo", "--no-browser"]) == LookupFailed.exit_code
+    assert "came without samples" in capsys.readouterr().err
