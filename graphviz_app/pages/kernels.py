@@ -71,7 +71,8 @@ def layout(context: Context) -> Component:
 
 
 NODES_SUMMARY = (
-    "Each kernel node of the graph; those of bodies are on the page of their body. "
+    "Each kernel node of the graph itself; to see the kernels of a body, open the body in the "
+    "graph and its table there. "
     "A click selects a node, its name opens it in the graph."
 )
 
