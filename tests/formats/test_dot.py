@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from io import BytesIO
 from pathlib import Path
@@ -20,10 +19,6 @@ from capture.model import Body, Failure, Graph, GraphInfo, Metadata, Recording, 
 from capture.nodes import node_types
 from tests.formats.test_driver_dot import DATA
 from tests.helpers.recordings import chain, graphs, recording_of
-
-needs_graphviz = pytest.mark.skipif(
-    shutil.which("dot") is None, reason="Graphviz's dot is not installed"
-)
 
 
 def text_of(recording: Recording, key: str | None = None) -> str:
@@ -53,7 +48,6 @@ def shown(svg: ElementTree.Element) -> str:
     return "\n".join(item.text or "" for item in svg.iter("{http://www.w3.org/2000/svg}text"))
 
 
-@needs_graphviz
 @pytest.mark.parametrize("name", [path.stem for path in sorted(DATA.glob("*.dot"))])
 def test_real_graphs_render_without_a_warning(name: str) -> None:
     recording = formats.read(DATA / f"{name}.dot")
@@ -64,7 +58,6 @@ def test_real_graphs_render_without_a_warning(name: str) -> None:
     assert len(titles(svg, "edge")) == info.edge_count + info.body_count
 
 
-@needs_graphviz
 @given(graphs())
 @settings(max_examples=25, deadline=None)
 def test_any_graph_renders_without_a_warning(graph: Graph) -> None:
@@ -74,7 +67,6 @@ def test_any_graph_renders_without_a_warning(graph: Graph) -> None:
     assert len(titles(svg, "node")) == count
 
 
-@needs_graphviz
 @given(st.text(max_size=30))
 @settings(max_examples=60, deadline=None)
 def test_any_name_is_shown_as_it_is(name: str) -> None:
@@ -95,7 +87,6 @@ NASTY = [
 ]
 
 
-@needs_graphviz
 @pytest.mark.parametrize("name", NASTY)
 def test_nasty_names(name: str) -> None:
     graph = chain(2, name)
@@ -105,7 +96,6 @@ def test_nasty_names(name: str) -> None:
     assert not list(svg.iter("{http://www.w3.org/2000/svg}script"))
 
 
-@needs_graphviz
 def test_a_megabyte_name_is_bounded() -> None:
     text = text_of(recording_of(chain(3, "_Z" + "n" * (1 << 20))))
     assert len(text) < 20_000
@@ -130,7 +120,6 @@ def test_text_can_be_read_on_its_colour(fill: str) -> None:
     assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-@needs_graphviz
 def test_bodies_are_clusters_in_clusters_reached_from_their_node() -> None:
     inner = Graph(topology=Topology(types=["child_graph"]), payloads=[None])
     inner.bodies.append(Body(node=0, index=0, role="child", graph=chain(2)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import torch
 
 from capture.errors import DriverError
 from capture.recorder.journal import MemoryJournal
@@ -15,7 +16,6 @@ from capture.recorder.sink import Sink
 from capture.recorder.torch_hooks import TorchHooks
 from tests.helpers.fake_driver import FakeDriver
 
-torch = pytest.importorskip("torch")
 METHODS = ("capture_begin", "capture_end", "instantiate", "replay", "reset")
 
 

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+import torch
 
 from capture.model import Graph, Topology
 from capture.recorder import torch_trace
@@ -25,8 +26,6 @@ from capture.recorder.cupti_library import (
 from capture.recorder.timeline import TIMINGS, ExecutableState
 from capture.recorder.torch_trace import DEFAULT_REPLAYS, ReplayTracer, traced_replays
 from capture.recorder.trace_plan import Plan
-
-torch = pytest.importorskip("torch")
 
 
 class FakeCupti:
