@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import waitress
 from dash import Dash
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from capture import read
 from graphviz_app.app import Settings, create_app
@@ -69,11 +69,24 @@ def address() -> Iterator[str]:
         yield where
 
 
-@pytest.fixture
-def open_page(browser: Browser, address: str) -> Iterator[Open]:
+@contextmanager
+def new_context(browser: Browser) -> Iterator[BrowserContext]:
+    """Open a context as a user has it who sees a desktop and no animations."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce"
     )
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    with new_context(browser) as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def open_page(context: BrowserContext, address: str) -> Iterator[Open]:
     problems: list[str] = []
     hosts: set[str] = set()
 
@@ -92,7 +105,8 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
         return page
 
     yield open_
-    context.close()
+    for page in context.pages:
+        page.close()
     assert problems == []
     assert hosts - {""} == {urlsplit(address).netloc}, "a request left the machine"
 

@@ -8,7 +8,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 # The fixtures are found by their names.
-from .test_dashboard import Open, address, browser, node_place, open_page, ready, title  # noqa: F401
+from .test_dashboard import (  # noqa: F401
+    Open,
+    address,
+    browser,
+    context,
+    node_place,
+    open_page,
+    ready,
+    title,
+)
 
 TIMED = "graph=train.py:layers%230"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from capture import read
 from capture.model import Graph
@@ -17,8 +17,17 @@ from graphviz_app.format import count_text
 from graphviz_app.picture import Picture
 from graphviz_app.store import Store
 
-# The fixtures are found by their names; `open_page` takes the address from this module.
-from .test_dashboard import Open, browser, node_place, open_page, ready, serving, title  # noqa: F401
+# The fixtures are found by their names; `open_page` takes context and address from this module.
+from .test_dashboard import (  # noqa: F401
+    Open,
+    browser,
+    new_context,
+    node_place,
+    open_page,
+    ready,
+    serving,
+    title,
+)
 
 PATHS = sorted(SAMPLES.glob("*.cgl"))
 UNTIMED = {"all_node_types"}
@@ -34,6 +43,13 @@ def store() -> Store:
 def address(store: Store) -> Iterator[str]:
     with serving(create_app(store)) as where:
         yield where
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:  # noqa: F811
+    """Keep one context, and with it the cache of the page's scripts, for all samples."""
+    with new_context(browser) as shared:
+        yield shared
 
 
 def path_shown(page: Page) -> Locator:
