@@ -22,7 +22,7 @@ def _model() -> Any:
     """Return the modules that the fake driver is made of, whatever name they are loaded under."""
     from importlib import import_module
 
-    home = type(_world()).build.__globals__["Graph"].__module__.rpartition(".")[0]
+    home = type(_world()).build.__globals__["Graph"].__module__.partition(".")[0]
     return import_module(f"{home}.model"), import_module(f"{home}.nodes.kernel")
 
 
