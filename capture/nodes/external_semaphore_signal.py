@@ -11,6 +11,7 @@ from .base import Category, NodeType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..driver.records import Semaphores
     from .reader import Reader
 
 
@@ -21,10 +22,8 @@ class ExternalSemaphorePayload(msgspec.Struct, kw_only=True, omit_defaults=True)
     parameters: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-def decode(reader: Reader, handles: Sequence[int]) -> list[ExternalSemaphorePayload | None]:
-    """Read ``cuGraphExternalSemaphoresSignalNodeGetParams`` of every node."""
-    with reader.phase("external semaphores"):
-        found = reader.values(reader.driver.semaphore_signals(handles), handles)
+def payloads(found: Sequence[Semaphores | None]) -> list[ExternalSemaphorePayload | None]:
+    """Turn what the driver told of each node, signals and waits alike, into payloads."""
     return [
         None
         if semaphores is None
@@ -33,6 +32,13 @@ def decode(reader: Reader, handles: Sequence[int]) -> list[ExternalSemaphorePayl
         )
         for semaphores in found
     ]
+
+
+def decode(reader: Reader, handles: Sequence[int]) -> list[ExternalSemaphorePayload | None]:
+    """Read ``cuGraphExternalSemaphoresSignalNodeGetParams`` of every node."""
+    with reader.phase("external semaphores"):
+        found = reader.values(reader.driver.semaphore_signals(handles), handles)
+    return payloads(found)
 
 
 def label(payload: ExternalSemaphorePayload | None) -> str:

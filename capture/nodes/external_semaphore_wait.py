@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .base import Category, NodeType
-from .external_semaphore_signal import ExternalSemaphorePayload
+from .external_semaphore_signal import ExternalSemaphorePayload, payloads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +17,7 @@ def decode(reader: Reader, handles: Sequence[int]) -> list[ExternalSemaphorePayl
     """Read ``cuGraphExternalSemaphoresWaitNodeGetParams`` of every node."""
     with reader.phase("external semaphores"):
         found = reader.values(reader.driver.semaphore_waits(handles), handles)
-    return [
-        None
-        if semaphores is None
-        else ExternalSemaphorePayload(
-            semaphore_handles=semaphores.handles, parameters=[*semaphores.parameters]
-        )
-        for semaphores in found
-    ]
+    return payloads(found)
 
 
 def label(payload: ExternalSemaphorePayload | None) -> str:
