@@ -20,6 +20,7 @@ CAPTURE = {
     "model": {"errors", "timings"},
     "columns": {"errors"},
     "files": {"errors"},
+    "measure_request": {"errors"},
     "names": {"errors"},
     "driver": {"errors", "model"},
     "nodes": {"errors", "registry", "model", "driver"},

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import WorkloadError
+from ..measure_request import ENVIRONMENT as MEASURE
+from ..measure_request import MeasureRequest
 from .folder import ENVIRONMENT
 from .timeline import TIMINGS
 
@@ -98,7 +100,12 @@ def child_environment(folder: Path) -> dict[str, str]:
     return environment
 
 
-def run(command: Sequence[str], folder: Path, timings: int | None = None) -> int:
+def run(
+    command: Sequence[str],
+    folder: Path,
+    timings: int | None = None,
+    measure: MeasureRequest | None = None,
+) -> int:
     """Run a workload while it is recorded and return its exit code.
 
     Standard streams are inherited. The terminal sends its signals to the child as well; others
@@ -112,6 +119,8 @@ def run(command: Sequence[str], folder: Path, timings: int | None = None) -> int
         Of the recording.
     timings : int, optional
         Replays of each graph to trace, instead of the default; 0 for none.
+    measure : MeasureRequest, optional
+        What to measure with replays of our own once the workload is done; nothing without it.
 
     Returns
     -------
@@ -126,6 +135,8 @@ def run(command: Sequence[str], folder: Path, timings: int | None = None) -> int
         environment = child_environment(folder)
         if timings is not None:
             environment[TIMINGS] = str(timings)
+        if measure is not None:
+            environment[MEASURE] = measure.to_json()
         child = subprocess.Popen(  # noqa: S603 - the user's own command
             command, env=environment, close_fds=False
         )
