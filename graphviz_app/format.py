@@ -213,6 +213,52 @@ def rate_text(bytes_per_second: float | None) -> str:
     return f"{three_digits(value)} {_DECIMAL[unit]}/s"
 
 
+def frequency_text(mhz: float | None) -> str:
+    """Return a clock frequency.
+
+    Examples
+    --------
+    >>> frequency_text(1980), frequency_text(None) == ABSENT
+    ('1,980 MHz', True)
+    """
+    return ABSENT if mhz is None else f"{mhz:,.0f} MHz"
+
+
+def power_text(milliwatts: float | None) -> str:
+    """Return a power draw.
+
+    Examples
+    --------
+    >>> power_text(412_300)
+    '412 W'
+    """
+    return ABSENT if milliwatts is None else f"{three_digits(milliwatts / 1000)} W"
+
+
+def temperature_text(celsius: float | None) -> str:
+    r"""Return a temperature.
+
+    Examples
+    --------
+    >>> temperature_text(61).replace("\N{DEGREE SIGN}", "deg ")
+    '61 deg C'
+    """
+    return ABSENT if celsius is None else f"{celsius:.0f} \N{DEGREE SIGN}C"
+
+
+def spread_text(value_ns: float | None, spread_ns: float | None) -> str:
+    r"""Return a duration with its spread.
+
+    Examples
+    --------
+    >>> spread_text(572_000, 1_200).replace("\N{PLUS-MINUS SIGN}", "+-")
+    '572 µs +- 1.2 µs'
+    """
+    if value_ns is None or spread_ns is None:
+        return duration_text(value_ns)
+    return f"{duration_text(value_ns)} \N{PLUS-MINUS SIGN} {duration_text(spread_ns)}"
+
+
 def command_text(command: Iterable[str]) -> str:
     """Return a command as one would type it."""
     import shlex
