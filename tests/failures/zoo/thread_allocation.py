@@ -1,0 +1,32 @@
+"""Allocate in another thread while this one captures.
+
+kind: other_thread
+"""
+
+import threading
+
+import torch
+
+x = torch.randn(64, 64, device="cuda")
+(x @ x).sum().item()
+
+batches: list[torch.Tensor] = []
+capturing, done = threading.Event(), threading.Event()
+
+
+def background() -> None:
+    capturing.wait()
+    try:
+        batches.append(torch.empty(1 << 28, device="cuda"))  # <- fails here
+    finally:
+        done.set()
+
+
+worker = threading.Thread(target=background, name="background", daemon=True)
+worker.start()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x @ x
+    capturing.set()
+    done.wait()
+    z = y + 1

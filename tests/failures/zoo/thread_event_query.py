@@ -1,0 +1,32 @@
+"""Ask for an event in another thread, as watchdogs and loaders do.
+
+kind: other_thread
+"""
+
+import threading
+
+import torch
+
+x = torch.randn(64, 64, device="cuda")
+(x @ x).sum().item()
+finished = torch.cuda.Event()
+finished.record()
+capturing, done = threading.Event(), threading.Event()
+
+
+def background() -> None:
+    capturing.wait()
+    try:
+        finished.query()  # <- fails here
+    finally:
+        done.set()
+
+
+worker = threading.Thread(target=background, name="background", daemon=True)
+worker.start()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x @ x
+    capturing.set()
+    done.wait()
+    z = y + 1
