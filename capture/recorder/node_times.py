@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
@@ -14,13 +15,22 @@ from .cupti_library import Record
 def split_replays(records: Iterable[Record]) -> list[list[Record]]:
     """Group records into replays, in the order in which they started.
 
-    All nodes of one replay share the correlation id of its launch.
+    All nodes of one replay share the correlation id of its launch, except those in bodies of
+    conditionals, which the device launches: they have 0, and belong to the replay during which
+    they started. One executable never runs twice at a time.
     """
     groups: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         groups[record.correlation].append(record)
-    replays = [sorted(group, key=lambda record: record.start_ns) for group in groups.values()]
-    return sorted(replays, key=lambda replay: replay[0].start_ns)
+    launched_by_device = groups.pop(0, [])
+    replays = sorted(groups.values(), key=lambda group: min(record.start_ns for record in group))
+    starts = [min(record.start_ns for record in replay) for replay in replays]
+    for record in launched_by_device:
+        # Without a replay before it, the launch's own records were lost: nobody knows its start.
+        number = bisect_right(starts, record.start_ns) - 1
+        if number >= 0:
+            replays[number].append(record)
+    return [sorted(replay, key=lambda record: record.start_ns) for replay in replays]
 
 
 def busy_ns(replay: Sequence[Record]) -> int:

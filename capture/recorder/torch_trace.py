@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import GraphLensError
 from ..model import Graph, Topology
 from ..timings import Timings
+from .clone_map import Level, joined
 from .cupti_library import MULTIPLE_SUBSCRIBERS, Cupti, CuptiError
 from .timeline import TIMINGS, ExecutableState
 from .trace_plan import Plan, outline
@@ -42,9 +43,6 @@ _PARENTS: list[ReplayTracer] = []
 """Tracers of the processes that this one was forked from: freeing their events would call CUDA."""
 
 _PROFILER_STARTS = ("_prepare_profiler", "_enable_profiler")
-
-Level = tuple[str, list[int]]
-"""Path of a graph's level and the handles of its nodes, in order."""
 
 
 def traced_replays() -> int:
@@ -176,7 +174,7 @@ class ReplayTracer:
         if clones is None or self._cupti is None:
             return
         start = clock()
-        clones.append((original, self._cupti.node_id(clone)))
+        clones.append((original, self._cupti.node_id(clone), clone))
         self.callback_ns += clock() - start
 
     def expect(self) -> None:
@@ -195,13 +193,8 @@ class ReplayTracer:
         if not clones or not self.open:
             return
         start = clock()
-        handles = {
-            handle: f"{path}/{position}" if path else str(position)
-            for path, nodes in levels
-            for position, handle in enumerate(nodes)
-        }
-        # Bodies are cloned with their graph, and the clones' originals are what was read.
-        paths = {node_id: handles.get(original, "") for original, node_id in clones}
+        assert self._cupti is not None
+        paths = joined(graph, levels, clones, self._cupti.node_id)
         limit = max(FEWEST_REPLAYS, min(self.replays, RECORDS_PER_PLAN // max(1, len(paths))))
         limit = min(limit, self.replays)
         with self._lock:

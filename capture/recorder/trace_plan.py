@@ -152,10 +152,16 @@ class Plan:
         seen = set(result.node)
         result.missing = {
             path: _why_missing(self.graph, path)
-            for path in dict.fromkeys(self.paths.values())
-            if path and path not in seen
+            for path in _every_path(self.graph)
+            if path not in seen
         }
         return result, ""
+
+
+def _every_path(graph: Graph) -> Iterator[str]:
+    for level, inside in graph.walk():
+        prefix = f"{level}/" if level else ""
+        yield from (f"{prefix}{position}" for position in range(len(inside)))
 
 
 def _why_missing(graph: Graph, path: str) -> str:

@@ -102,7 +102,7 @@ def test_gaps_are_medians_over_replays() -> None:
     graph = Graph(topology=Topology(types=["kernel"] * 2, source=[0], target=[1]), payloads=[])
     replays = split_replays(
         part
-        for launch, gap in enumerate((1, 50, 7))
+        for launch, gap in enumerate((1, 50, 7), start=1)
         for part in (record(1, 0, 10, launch), record(2, 10 + gap, 20 + gap, launch))
     )
     assert timings("e", graph, "g", replays, {1: "0", 2: "1"}).gap_ns == [0, 7]
@@ -131,3 +131,18 @@ def test_traced_and_untraced_replays_take_turns() -> None:
             plan.untraced += 1
             turns += "-"
     assert turns == "TTT---TTTTT-----TTTTTTTTTTTT------------"
+
+
+def test_records_without_correlation_belong_to_the_replay_that_they_started_in() -> None:
+    """Bodies of conditionals are launched by the device."""
+
+    def record(start: int, correlation: int, node: int) -> Record:
+        return Record(10, start, start + 5, 7, correlation, node)
+
+    records = [record(110, 0, 3), record(10, 0, 3), record(0, 4, 1), record(100, 5, 1)]
+    records += [record(20, 4, 2), record(120, 5, 2)]
+    first, second = split_replays(records)
+    assert [item.start_ns for item in first] == [0, 10, 20]
+    assert [item.start_ns for item in second] == [100, 110, 120]
+    # Nobody knows which replay a record is of that started before any launch was seen.
+    assert split_replays([record(10, 0, 3)]) == []
