@@ -17,7 +17,10 @@ CAPTURE = {
     "errors": set(),
     "registry": {"errors"},
     "timings": set(),
-    "model": {"errors", "timings"},
+    "benchmarks": set(),
+    "origins": set(),
+    "evidence": {"errors", "timings", "benchmarks", "origins"},
+    "model": {"errors", "timings", "benchmarks", "origins", "evidence"},
     "columns": {"errors"},
     "files": {"errors"},
     "measure_request": {"errors"},
@@ -26,7 +29,7 @@ CAPTURE = {
     "nodes": {"errors", "registry", "model", "driver"},
     "arguments": {"errors", "model", "nodes", "names"},
     "topology": {"errors", "model", "nodes", "columns", "codec"},
-    "codec": {"errors", "model", "nodes", "columns"},
+    "codec": {"errors", "model", "nodes", "columns", "evidence"},
 }
 _LOW = {*CAPTURE, "extract"}
 CAPTURE |= {

@@ -11,6 +11,7 @@ Payloads are columns per node type. Fields nobody knows survive in ``extra`` on 
 
 from __future__ import annotations
 
+from .evidence import decode_evidence, encode_evidence
 from .graphs import decode_graph, encode_graph
 from .structs import Document, collection_paused, dump, load
 from .tables import Tables, dump_topology, load_topology
@@ -19,9 +20,11 @@ __all__ = [
     "Document",
     "Tables",
     "collection_paused",
+    "decode_evidence",
     "decode_graph",
     "dump",
     "dump_topology",
+    "encode_evidence",
     "encode_graph",
     "load",
     "load_topology",

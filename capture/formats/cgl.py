@@ -8,6 +8,8 @@
     graphs/<n>.json           one graph: payloads as columns (capture.codec)
     timeline.json             events as columns
     timings/<n>.json          node timings of one executable, as columns
+    benchmarks/<n>.json       replays of our own of one graph
+    origins/<n>.json          where the nodes of one graph come from, as columns
 
 Reading looks at ``recording.json`` alone; the rest is read when asked for. Members and fields that
 this version does not know are kept and written back.
@@ -23,8 +25,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ..columns import pack, pack_records, unpack, unpack_records
+from ..columns import pack_records, unpack_records
 from ..errors import FormatError
+from ..evidence import STORED, StoredKind
 from ..model import (
     Event,
     Executable,
@@ -36,7 +39,6 @@ from ..model import (
     Recording,
     Topology,
 )
-from ..timings import NODE_COLUMNS, Timings
 from . import documents
 from .archive import Archive
 from .base import Format
@@ -57,7 +59,7 @@ _KNOWN_FIELDS = frozenset(
         "executables",
         "processes",
         "documents",
-        "timings",
+        *STORED,
     ]
 )
 
@@ -118,22 +120,13 @@ class _Loader:
         except (msgspec.ValidationError, RecursionError) as error:
             raise FormatError(f"{where}: {error}") from error
 
-    def timings(self, place: str) -> Timings:
-        from ..codec import load
+    def evidence(self, kind: StoredKind, owner: str, place: str) -> Any:
+        from ..codec import decode_evidence
 
         where = f"{self._archive.path}: {place}"
-        document = self._decode(place)
-        if not isinstance(document, dict) or type(document.get("rows")) is not int:
-            raise FormatError(f"{where} has no number of rows")
-        columns = documents.field(document, "columns", dict, where)
-        rows = {
-            name: unpack(column, document["rows"], f"{where}.{name}")
-            for name, column in columns.items()
-        }
-        rest = {name: value for name, value in document.items() if name not in ("rows", "columns")}
-        timings = load(Timings, {**rest, **rows}, where)
-        documents.check_columns(timings, where)
-        return timings
+        item = decode_evidence(kind, self._decode(place), where)
+        documents.check_owner(kind, item, owner, where)
+        return item
 
     def _decode(self, name: str) -> Any:
         return documents.decode(self._archive.read(name), f"{self._archive.path}: {name}")
@@ -186,12 +179,8 @@ def read(path: Path) -> Recording:
         for name in ("graphs", "failed")
     }
     documents.check_keys([info.key for info in infos["graphs"] + infos["failed"]], str(path))
-    places = documents.field(manifest, "documents", dict, where)
-    if not all(isinstance(place, str) for place in places.values()):
-        raise FormatError(f"{where}.documents has a place that is no text")
-    timed = documents.field(manifest, "timings", dict, where)
-    if not all(isinstance(place, str) for place in timed.values()):
-        raise FormatError(f"{where}.timings has a place that is no text")
+    places = _places(manifest, "documents", where)
+    stored = {name: _places(manifest, name, where) for name in STORED}
     loader = _Loader(archive, places)
     recording = PackedRecording(
         load(Metadata, documents.field(manifest, "metadata", dict, where), f"{where}.metadata"),
@@ -203,10 +192,18 @@ def read(path: Path) -> Recording:
         processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
         load=loader.graph,
         timeline=loader.timeline,
-        timings={name: partial(loader.timings, place) for name, place in timed.items()},
+        evidence={
+            name: {
+                owner: partial(loader.evidence, STORED[name], owner, place)
+                for owner, place in found.items()
+            }
+            for name, found in stored.items()
+        },
         extra={name: value for name, value in manifest.items() if name not in _KNOWN_FIELDS},
     )
-    known = {MANIFEST, KERNELS, TIMELINE, *places.values(), *timed.values()}
+    known = {MANIFEST, KERNELS, TIMELINE, *places.values()}.union(
+        *(found.values() for found in stored.values())
+    )
     recording.members = {
         name: partial(archive.read, name)
         for name in archive.names()
@@ -215,13 +212,21 @@ def read(path: Path) -> Recording:
     return recording
 
 
+def _places(manifest: dict[str, Any], name: str, where: str) -> dict[str, str]:
+    """Return names of members by what they hold."""
+    places: dict[str, str] = documents.field(manifest, name, dict, where)
+    if not all(isinstance(place, str) for place in places.values()):
+        raise FormatError(f"{where}.{name} has a place that is no text")
+    return places
+
+
 def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     """Write the graphs of `keys` with everything that belongs to them.
 
     Equal recordings give equal bytes. Members that were not understood are copied when all graphs
     are written, since nobody knows to which graph they belong.
     """
-    from ..codec import Tables, dump, encode_graph
+    from ..codec import Tables, dump, encode_evidence, encode_graph
 
     wanted = set(keys)
     everything = wanted >= {*recording.graphs, *recording.failed}
@@ -241,12 +246,14 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
             _put(archive, f"topologies/{digest}.json", topology)
         _put(archive, KERNELS, tables.kernels)
         executables = [item for item in recording.executables if everything or item.graph in wanted]
-        timed: dict[str, str] = {}
-        for item in executables:
-            timings = recording.timings(item.id)
-            if timings is not None:
-                timed[item.id] = f"timings/{len(timed)}.json"
-                _put(archive, timed[item.id], dump_timings(timings))
+        stored: dict[str, dict[str, str]] = {}
+        for kind in STORED.values():
+            found = stored[kind.name] = {}
+            for owner in documents.owners(kind, keys, executables):
+                item = recording.evidence(kind.name, owner, keep=False)
+                if item is not None:
+                    found[owner] = f"{kind.name}/{len(found)}.json"
+                    _put(archive, found[owner], encode_evidence(kind, item))
         events = [event for event in recording.timeline if everything or event.graph in wanted]
         rows = [msgspec.to_builtins(event) for event in events]
         _put(archive, TIMELINE, {"count": len(rows), "columns": pack_records(rows)})
@@ -261,21 +268,12 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
             "executables": [dump(item) for item in executables],
             "processes": [dump(process) for process in recording.processes],
             "documents": places,
-            "timings": timed,
+            **stored,
         }
         _put(archive, MANIFEST, manifest)
         if everything and isinstance(recording, PackedRecording):
             for name, content in sorted(recording.members.items()):
                 _put_bytes(archive, name, content())
-
-
-def dump_timings(timings: Timings) -> dict[str, Any]:
-    """Turn node timings into a document: columns of one length packed, the rest as it is."""
-    from ..codec import dump
-
-    document = dump(timings)
-    columns = {name: pack(document.pop(name)) for name in NODE_COLUMNS if name in document}
-    return {**document, "rows": len(timings.node), "columns": columns}
 
 
 def stored_graph(recording: Recording, key: str) -> Graph | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from ..errors import FormatError, InvalidGraphError, NewerVersionError, TooLargeError
-from ..timings import NODE_COLUMNS, Timings
+from ..evidence import StoredKind
+from ..model import Executable
 
 MAX_VALUES = 60_000_000
 """Values one document may hold; more would fill memory many times over its size on disk."""
 
 MARKER = "cudagraph-lens recording"
-VERSION = 0
+VERSION = 1
+"""Version 0 had no benchmarks and origins; it reads as version 1 does."""
 
 
 def decode(data: bytes, where: str) -> Any:
@@ -117,18 +120,23 @@ def check_keys(keys: list[str], where: str) -> None:
         seen.add(key)
 
 
-def check_columns(timings: Timings, where: str) -> None:
-    """Check that stored timings have one value per row in every column.
-
-    Columns that a writer left out are filled with nothing and stay empty.
+def check_owner(kind: StoredKind, item: Any, owner: str, where: str) -> None:
+    """Check that evidence belongs to what it is stored for.
 
     Raises
     ------
-    FormatError
-        A column has another length than ``node``.
+    InvalidGraphError
+        It says that it belongs to something else.
     """
-    rows = len(timings.node)
-    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
-        count = len(getattr(timings, name))
-        if count and count != rows:
-            raise FormatError(f"{where}.{name} has {count} values, expected {rows}, one per row")
+    claimed = getattr(item, kind.owner)
+    if claimed != owner:
+        raise InvalidGraphError(
+            f"{where} is stored for {kind.owner} {owner!r} and says it is of {claimed!r}"
+        )
+
+
+def owners(
+    kind: StoredKind, keys: Sequence[str], executables: Sequence[Executable]
+) -> Sequence[str]:
+    """Return what may have evidence of a kind, in the order in which it is written."""
+    return keys if kind.owner == "graph" else [item.id for item in executables]

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ..codec import dump
+from ..evidence import STORED
 from ..model import (
     Edge,
     Graph,
@@ -27,7 +28,7 @@ from .base import Format
 from .cgl import product_version, stored_graph
 
 MARKER = "cudagraph-lens document"
-SCHEMA_ID = "urn:cudagraph-lens:schema:recording:0"
+SCHEMA_ID = "urn:cudagraph-lens:schema:recording:1"
 MAX_FILE_BYTES = 1 << 29
 
 _CHUNK = 1000
@@ -60,8 +61,15 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     put("processes", [dump(item) for item in recording.processes])
     executables = [item for item in recording.executables if everything or item.graph in wanted]
     put("executables", [dump(item) for item in executables])
-    timings = (recording.timings(item.id) for item in executables)
-    put("timings", [dump(item) for item in timings if item is not None])
+    for kind in STORED.values():
+        found = (
+            recording.evidence(kind.name, owner, keep=False)
+            for owner in documents.owners(kind, keys, executables)
+        )
+        stream.write(b',\n"%s": [' % kind.name.encode())
+        for part in _lines(dump(item) for item in found if item is not None):
+            stream.write(part)
+        stream.write(b"\n]")
     put("timeline", [event for event in recording.timeline if everything or event.graph in wanted])
     for name, infos in (("graphs", recording.graphs), ("failed", recording.failed)):
         stream.write(b',\n"%s": [' % name.encode())

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ..codec import collection_paused, load
+from ..codec import collection_paused, decode_evidence, load
 from ..errors import FormatError, InvalidGraphError, TooLargeError
+from ..evidence import STORED
 from ..model import (
     Body,
     Event,
@@ -22,11 +23,10 @@ from ..model import (
     Topology,
 )
 from ..nodes import node_type
-from ..timings import Timings
 from . import documents
 from .documents import field
 
-_LISTS = ("processes", "executables", "timings", "timeline", "graphs", "failed")
+_LISTS = ("processes", "executables", *STORED, "timeline", "graphs", "failed")
 _KNOWN_FIELDS = frozenset(("$schema", "format", "version", "written_by", "metadata", *_LISTS))
 
 
@@ -71,13 +71,15 @@ def _recording(document: dict[str, Any], where: str) -> Recording:
             if "levels" in item:
                 loaded[info.key] = _read_graph(field(item, "levels", list, here), kernels, here)
     documents.check_keys([info.key for part in infos.values() for info in part], where)
-    timings: dict[str, Timings] = {}
-    for number, item in enumerate(lists["timings"]):
-        here = f"{where} timings[{number}]"
-        found_timings = load(Timings, item, here)
-        documents.check_columns(found_timings, here)
-        if timings.setdefault(found_timings.executable, found_timings) is not found_timings:
-            raise FormatError(f"{here} is of {found_timings.executable!r}, which came before")
+    evidence: dict[str, dict[str, Any]] = {}
+    for stored in STORED.values():
+        held = evidence[stored.name] = {}
+        for number, item in enumerate(lists[stored.name]):
+            here = f"{where} {stored.name}[{number}]"
+            found_item = decode_evidence(stored, item, here)
+            owner = getattr(found_item, stored.owner)
+            if held.setdefault(owner, found_item) is not found_item:
+                raise FormatError(f"{here} is of {owner!r}, which came before")
     try:
         timeline = msgspec.convert(lists["timeline"], list[Event])
     except msgspec.ValidationError as error:
@@ -89,7 +91,7 @@ def _recording(document: dict[str, Any], where: str) -> Recording:
         executables=[load(Executable, i, f"{where} executables") for i in lists["executables"]],
         processes=[load(Process, item, f"{where} processes") for item in lists["processes"]],
         timeline=timeline,
-        timings=timings,
+        evidence=evidence,
         extra={name: value for name, value in document.items() if name not in _KNOWN_FIELDS},
         loaded=loaded,
     )

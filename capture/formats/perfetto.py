@@ -170,9 +170,7 @@ def _described(graphs: dict[str, Graph], path: str) -> tuple[str, str, dict[str,
     return node.type, short(kernel.name), {"kernel": readable(kernel.name), **details}
 
 
-def _flows(
-    graphs: dict[str, Graph], ran: dict[str, _Span]
-) -> Iterator[dict[str, Any]]:
+def _flows(graphs: dict[str, Graph], ran: dict[str, _Span]) -> Iterator[dict[str, Any]]:
     """Yield an arrow for each edge both of whose ends ran."""
     number = 0
     for path, graph in graphs.items():

@@ -16,17 +16,18 @@ _HEX = {"type": "string", "pattern": "^([0-9a-f]{2})*$"}
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema, draft 2020-12, of version 0.
+    """Return the schema, draft 2020-12, of version 1.
 
     Fields that are not listed are allowed everywhere: what is not understood is kept.
     """
     import msgspec
 
+    from ..evidence import STORED
     from ..model import Event, Executable, GraphInfo, Metadata, Process
-    from ..timings import Timings
 
     types = {name: entry for name, entry in node_types().items() if entry.payload is not None}
-    structs = [Event, Executable, GraphInfo, Metadata, Process, Timings]
+    evidence = {name: kind.struct for name, kind in STORED.items()}
+    structs = [Event, Executable, GraphInfo, Metadata, Process, *evidence.values()]
     payloads = {entry.payload for entry in types.values() if entry.payload is not None}
     ordered = sorted(payloads, key=lambda struct: struct.__name__)
     _, parts = msgspec.json.schema_components([*structs, *ordered], ref_template=REF)
@@ -43,12 +44,12 @@ def schema() -> dict[str, Any]:
         "required": ["format", "version", "metadata", "graphs"],
         "properties": {
             "format": {"const": MARKER},
-            "version": {"type": "integer", "minimum": 0, "maximum": 0},
+            "version": {"type": "integer", "minimum": 0, "maximum": 1},
             "written_by": {"type": "string", "description": "version of cudagraph-lens"},
             "metadata": {"$ref": "#/$defs/Metadata"},
             "processes": _list("Process"),
             "executables": _list("Executable"),
-            "timings": _list("Timings"),
+            **{name: _list(struct.__name__) for name, struct in evidence.items()},
             "timeline": _list("Event"),
             "graphs": _list("RecordedGraph"),
             "failed": _list("RecordedGraph"),

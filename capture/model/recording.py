@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from ..benchmarks import Benchmark
 from ..errors import LookupFailed
+from ..evidence import STORED
+from ..origins import Origins
 from ..timings import Timings
 from .facts import Event, Executable, GraphInfo, Metadata, Process
 from .graph import Extra, Graph
@@ -26,6 +30,12 @@ class Recording:
         The events, or a function that loads them.
     timings : dict of str to (Timings or callable), optional
         Node timings by executable id, or functions that load them.
+    benchmarks : dict of str to (Benchmark or callable), optional
+        Replays of our own by graph key, or functions that load them.
+    origins : dict of str to (Origins or callable), optional
+        Where nodes come from, by key of a graph or a failed capture, or functions that load them.
+    evidence : dict of str to dict, optional
+        The same for any kind of :data:`capture.evidence.STORED`, by its name.
     """
 
     def __init__(
@@ -39,6 +49,9 @@ class Recording:
         load: Callable[[str], Graph] | None = None,
         timeline: Callable[[], list[Event]] | list[Event] | None = None,
         timings: Mapping[str, Timings | Callable[[], Timings]] | None = None,
+        benchmarks: Mapping[str, Benchmark | Callable[[], Benchmark]] | None = None,
+        origins: Mapping[str, Origins | Callable[[], Origins]] | None = None,
+        evidence: Mapping[str, Mapping[str, Any]] | None = None,
         extra: Extra | None = None,
         loaded: dict[str, Graph] | None = None,
     ) -> None:
@@ -51,7 +64,10 @@ class Recording:
         self._load = load
         self._graphs: dict[str, Graph] = dict(loaded or {})
         self._timeline = timeline if timeline is not None else []
-        self._timings: dict[str, Timings | Callable[[], Timings]] = dict(timings or {})
+        named = {"timings": timings, "benchmarks": benchmarks, "origins": origins}
+        self._evidence: dict[str, dict[str, Any]] = {
+            kind: {**(evidence or {}).get(kind, {}), **(named.get(kind) or {})} for kind in STORED
+        }
 
     def info(self, key: str) -> GraphInfo:
         """Return what is known about a graph or a failed capture.
@@ -103,10 +119,41 @@ class Recording:
         """Return the executables that were instantiated from a graph."""
         return [item for item in self.executables if item.graph == key]
 
+    def stored(self, kind: str) -> list[str]:
+        """Return what has evidence of a kind of :data:`capture.evidence.STORED`.
+
+        Ids of executables or keys of graphs, whichever the kind hangs on.
+        """
+        return list(self._evidence[kind])
+
+    def evidence(self, kind: str, owner: str, keep: bool = True) -> Any:
+        """Return the evidence of a kind for a graph's key or an executable's id, or ``None``.
+
+        Parameters
+        ----------
+        kind : str
+            Of :data:`capture.evidence.STORED`.
+        owner : str
+        keep : bool
+            Whether what had to be loaded stays in memory.
+
+        Raises
+        ------
+        FormatError
+            What is stored is damaged.
+        """
+        held = self._evidence[kind]
+        found = held.get(owner)
+        if callable(found):
+            found = found()
+            if keep:
+                held[owner] = found
+        return found
+
     @property
     def timed(self) -> list[str]:
         """Ids of the executables that have node timings."""
-        return list(self._timings)
+        return self.stored("timings")
 
     def timings(self, executable: str) -> Timings | None:
         """Return the node timings of an executable, or ``None`` when it has none.
@@ -116,15 +163,45 @@ class Recording:
         FormatError
             The stored timings are damaged.
         """
-        found = self._timings.get(executable)
-        if callable(found):
-            found = self._timings[executable] = found()
+        found: Timings | None = self.evidence("timings", executable)
         return found
 
     def timings_of(self, key: str) -> list[Timings]:
         """Return the node timings of a graph's executables, in order of instantiation."""
         found = (self.timings(item.id) for item in self.executables_of(key))
         return [timings for timings in found if timings is not None]
+
+    @property
+    def benchmarked(self) -> list[str]:
+        """Keys of the graphs that have a benchmark, refused ones too."""
+        return self.stored("benchmarks")
+
+    def benchmark(self, key: str) -> Benchmark | None:
+        """Return the benchmark of a graph, or ``None`` when it has none.
+
+        Raises
+        ------
+        FormatError
+            The stored benchmark is damaged.
+        """
+        found: Benchmark | None = self.evidence("benchmarks", key)
+        return found
+
+    @property
+    def with_origins(self) -> list[str]:
+        """Keys of the graphs and failed captures that have origins."""
+        return self.stored("origins")
+
+    def origins(self, key: str) -> Origins | None:
+        """Return where the nodes of a graph or a failed capture come from, or ``None``.
+
+        Raises
+        ------
+        FormatError
+            The stored origins are damaged.
+        """
+        found: Origins | None = self.evidence("origins", key)
+        return found
 
     @property
     def timeline(self) -> list[Event]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
-from ..codec import decode_graph
+from ..codec import decode_evidence, decode_graph
 from ..errors import FormatError, LookupFailed
+from ..evidence import STORED
 from ..formats.summary import summarise
 from ..model import (
     Event,
@@ -22,21 +24,23 @@ from ..model import (
     Process,
     Recording,
 )
-from ..timings import Timings
 from .folder import journals, read_exit, read_manifest
-from .history import JournalHistory, read_history
+from .history import EvidenceEntry, JournalHistory, read_history
 
 UNSEEN = "recovered: nobody saw how the workload ended"
 ABSENT = {
     EvidenceKind.CAPTURE: "it was read from a handle: how it came about was not seen",
     EvidenceKind.TIMINGS: "no replay was traced, or the process ended before its records were read",
-    EvidenceKind.ORIGINS: "source lines of nodes were not recorded: this version does not take "
-    "them yet",
+    EvidenceKind.ORIGINS: "source lines and operators of nodes were not recorded: they are taken "
+    "while a graph is captured through torch, unless they are switched off",
     EvidenceKind.MEMORY: "memory was not recorded: this version does not take it yet",
-    EvidenceKind.BENCHMARKS: "nothing was benchmarked: benchmarks run only on request, and this "
-    "version has none yet",
+    EvidenceKind.BENCHMARKS: "nothing was benchmarked: replays of our own run only on request; "
+    "ask for them with `cglens bench`",
 }
-"""Evidence that no recording of this version has, and why."""
+"""Why evidence is absent where nobody said more."""
+
+
+Opener = Callable[[], BinaryIO]
 
 
 class _Source:
@@ -44,17 +48,30 @@ class _Source:
 
     __slots__ = ("history", "offset", "open")
 
-    def __init__(self, open_: Callable[[], BinaryIO], offset: int, history: JournalHistory) -> None:
+    def __init__(self, open_: Opener, offset: int, history: JournalHistory) -> None:
         self.open = open_
         self.offset = offset
         self.history = history
 
     def graph(self, key: str) -> Graph:
-        with self.open() as stream:
-            stream.seek(self.offset)
-            line = stream.readline()
-        document = msgspec.json.decode(line)["document"]
+        document = _document_at(self.open, self.offset)
         return decode_graph(document, self.history.topologies, self.history.kernels, key)
+
+
+def _document_at(opener: Opener, offset: int) -> Any:
+    with opener() as stream:
+        stream.seek(offset)
+        line = stream.readline()
+    return msgspec.json.decode(line)["document"]
+
+
+def _evidence_at(opener: Opener, entry: EvidenceEntry, keys: dict[int, str]) -> Any:
+    """Load evidence, with the key of its graph in place of its serial."""
+    owner = entry.owner(keys)
+    item = decode_evidence(entry.kind, _document_at(opener, entry.offset), owner)
+    item.graph = keys[entry.serial]
+    setattr(item, entry.kind.owner, owner)
+    return item
 
 
 def assemble(folder: Path) -> Recording:
@@ -108,11 +125,9 @@ def title_of(command: list[str]) -> str:
     return Path(command[0]).name
 
 
-def assemble_journals(
-    metadata: Metadata, sources: list[tuple[str, Callable[[], BinaryIO]]]
-) -> Recording:
+def assemble_journals(metadata: Metadata, sources: list[tuple[str, Opener]]) -> Recording:
     """Make a recording of journals, each a name and a function that opens it."""
-    histories: list[tuple[JournalHistory, Callable[[], BinaryIO]]] = []
+    histories: list[tuple[JournalHistory, Opener]] = []
     start = metadata.started_unix_ns or 0
     for name, opener in sources:
         with opener() as stream:
@@ -129,9 +144,7 @@ def assemble_journals(
     return recording
 
 
-def _merge(
-    metadata: Metadata, histories: list[tuple[JournalHistory, Callable[[], BinaryIO]]]
-) -> Recording:
+def _merge(metadata: Metadata, histories: list[tuple[JournalHistory, Opener]]) -> Recording:
     graphs: list[GraphInfo] = []
     failed: list[GraphInfo] = []
     places: dict[str, _Source] = {}
@@ -139,8 +152,8 @@ def _merge(
     events: list[Event] = []
     executables: list[Executable] = []
     processes: list[Process] = []
-    timings: dict[str, Timings] = {}
-    timed: dict[str, Evidence] = {}
+    stored: dict[str, dict[str, Any]] = {kind: {} for kind in STORED}
+    found: dict[tuple[str, str], Evidence] = {}
     taken: set[str] = set()
     for number, (history, opener) in enumerate(histories):
         assert history.process is not None
@@ -158,27 +171,26 @@ def _merge(
                     metadata.warnings.append(f"graph {info.key} is damaged: {error}")
                     del places[info.key], keys[entry.serial]
                     continue
-            reason = history.why_untimed(entry.serial)
-            if reason:
-                info.evidence[EvidenceKind.TIMINGS.value] = Evidence(
-                    present=False, reason=f"node timings were not recorded: {reason}"
-                )
-            for kind, reason in ABSENT.items():
-                info.evidence.setdefault(kind.value, Evidence(present=False, reason=reason))
+            for kind in STORED.values():
+                reason = history.why_absent(kind.name, entry.serial)
+                if reason:
+                    info.evidence[kind.name] = Evidence(
+                        present=False, reason=f"{kind.noun} were not recorded: {reason}"
+                    )
+            for absent, reason in ABSENT.items():
+                info.evidence.setdefault(absent.value, Evidence(present=False, reason=reason))
             (failed if entry.failed else graphs).append(info)
-        for found in history.timings_of(keys):
-            timings[found.executable] = found
-            replays = len(found.makespan_ns)
-            how = f"CUPTI activity records of {replays} replays, joined by {found.joined_by}"
-            early = found.extra.get("ended_early")
-            if early:
-                how += f"; later ones were not traced: {early}"
-            timed[found.graph] = Evidence(present=True, how=how)
+        for item in history.evidence_of(keys):
+            stored[item.kind.name][item.owner(keys)] = partial(_evidence_at, opener, item, keys)
+            found[item.kind.name, keys[item.serial]] = Evidence(
+                present=not item.reason, how=item.how, cost_ns=item.cost_ns, reason=item.reason
+            )
         executables.extend(history.executables_of(keys, number))
         events.extend(history.events_of(keys, number))
-    for info in graphs:
-        if info.key in timed:
-            info.evidence[EvidenceKind.TIMINGS.value] = timed[info.key]
+    for info in [*graphs, *failed]:
+        for name in STORED:
+            if (name, info.key) in found:
+                info.evidence[name] = found[name, info.key]
     graphs.sort(key=lambda info: info.started_ns or 0)
     failed.sort(key=lambda info: info.started_ns or 0)
     events.sort(key=lambda event: event.start_ns)
@@ -199,7 +211,7 @@ def _merge(
         processes=processes,
         load=load,
         timeline=events,
-        timings=timings,
+        evidence=stored,
     )
 
 

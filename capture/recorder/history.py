@@ -7,10 +7,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from ..codec import load, load_topology
+from ..codec import decode_evidence, load, load_topology
 from ..errors import FormatError
+from ..evidence import STORED, StoredKind
 from ..model import Event, EventKind, Executable, Gpu, GraphInfo, Kernel, Process, Topology
-from ..timings import Timings
 from .timeline import RunRow
 
 
@@ -73,6 +73,25 @@ class GraphEntry(NamedTuple):
     """Equal for graphs of equal topology, bodies included."""
 
 
+class EvidenceEntry(NamedTuple):
+    """Evidence in a journal: what is said of it, and where it is."""
+
+    kind: StoredKind
+    serial: int
+    number: int
+    """Of the executable; 0 for evidence of a graph."""
+    how: str
+    reason: str
+    """Why it is no evidence all the same; empty if it is."""
+    cost_ns: int | None
+    offset: int
+
+    def owner(self, keys: dict[int, str]) -> str:
+        """Return the key of its graph or the id of its executable."""
+        key = keys[self.serial]
+        return key if self.kind.owner == "graph" else f"{key}/exec{self.number}"
+
+
 class JournalHistory:
     """What one process's journal says; times are on the recording's clock."""
 
@@ -88,8 +107,8 @@ class JournalHistory:
         self._runs: dict[tuple[int, int, int], Event] = {}
         self._offset_ns = 0
         self._parent = 0
-        self._timings: dict[tuple[int, int], Timings] = {}
-        self._untimed: dict[int, str] = {}
+        self._evidence: dict[tuple[str, int, int], EvidenceEntry] = {}
+        self._absent: dict[tuple[str, int], str] = {}
         self.untimed = ""
         """Why executables have no node timings of which nothing else is said."""
 
@@ -106,17 +125,15 @@ class JournalHistory:
                 item.id = f"{keys[serial]}/exec{number}"
                 yield item
 
-    def timings_of(self, keys: dict[int, str]) -> Iterator[Timings]:
-        """Yield node timings with the keys of their graphs."""
-        for (serial, number), timings in self._timings.items():
-            if serial in keys:
-                timings.graph = keys[serial]
-                timings.executable = f"{keys[serial]}/exec{number}"
-                yield timings
+    def evidence_of(self, keys: dict[int, str]) -> Iterator[EvidenceEntry]:
+        """Yield the evidence of graphs that have keys."""
+        for entry in self._evidence.values():
+            if entry.serial in keys:
+                yield entry
 
-    def why_untimed(self, serial: int) -> str:
-        """Return why a graph has no node timings, or empty text when nobody said."""
-        return self._untimed.get(serial, self.untimed)
+    def why_absent(self, kind: str, serial: int) -> str:
+        """Return why a graph has no evidence of a kind, or empty text when nobody said."""
+        return self._absent.get((kind, serial), self.untimed if kind == "timings" else "")
 
     def events_of(self, keys: dict[int, str], process: int) -> Iterator[Event]:
         """Yield events with the keys of their graphs."""
@@ -192,11 +209,10 @@ class JournalHistory:
             self._events.append((line.serial, line.number, event))
         elif kind == "runs":
             self._add_runs(line.rows)
-        elif kind == "timings":
-            document = msgspec.json.decode(line.document)
-            self._timings[line.serial, line.number] = load(Timings, document, "timings")
-        elif kind == "timings_absent":
-            self._untimed.setdefault(line.serial, line.text)
+        elif kind in STORED:
+            self._stored(STORED[kind], line, offset)
+        elif kind.removesuffix("_absent") in STORED:
+            self._absent.setdefault((kind.removesuffix("_absent"), line.serial), line.text)
         elif kind == "tracing":
             self.untimed = line.text
         elif kind == "note":
@@ -226,6 +242,14 @@ class JournalHistory:
                 self._runs[serial, number, start_ns] = event
                 self._events.append((serial, number, event))
             event.duration_ns, event.count = duration_ns, count
+
+    def _stored(self, kind: StoredKind, line: _Line, offset: int) -> None:
+        """Remember where evidence is; of two for one owner the later one counts."""
+        number = line.number if kind.owner == "executable" else 0
+        item = decode_evidence(kind, msgspec.json.decode(line.document), kind.name)
+        self._evidence[kind.name, line.serial, number] = EvidenceEntry(
+            kind, line.serial, number, *kind.told(item), line.duration_ns, offset
+        )
 
     def _graph(self, line: _Line, offset: int) -> None:
         info = load(GraphInfo, line.info, "info")

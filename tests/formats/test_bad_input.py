@@ -73,7 +73,7 @@ def test_a_zip_without_a_manifest(tmp_path: Path) -> None:
 def test_newer(packed: Path) -> None:
     manifest = manifest_of(packed) | {"version": 7, "written_by": "4.2"}
     rewrite(packed, {"recording.json": manifest})
-    with pytest.raises(NewerVersionError, match=r"version 7, by cudagraph-lens 4\.2.*version 0"):
+    with pytest.raises(NewerVersionError, match=r"version 7, by cudagraph-lens 4\.2.*version 1"):
         formats.read(packed)
 
 

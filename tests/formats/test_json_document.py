@@ -60,7 +60,7 @@ def test_real_graphs_survive_and_fit_the_schema(name: str, tmp_path: Path) -> No
         lambda document: document["graphs"][0]["levels"][0]["nodes"][0].pop("type"),
         lambda document: document["graphs"][0]["levels"][0]["nodes"][0]["fields"].update(grid=3),
         lambda document: document["graphs"][0]["levels"][0]["edges"][0].update(source=-1),
-        lambda document: document.update(version=1),
+        lambda document: document.update(version=2),
     ],
 )
 def test_the_schema_refuses_what_is_wrong(spoil: Any, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_nodes_of_bodies_and_of_the_executable_alone_are_there() -> None:
         bodies=[Body(node=1, index=0, role="child", graph=synthetic.chain(2))],
     )
     run = synthetic.recording({"layers": graph}, failed=False)
-    run._timings["0"] = Timings(
+    run._evidence["timings"]["0"] = Timings(
         executable="0",
         graph=KEY,
         node=["0", "1/0/0", "1/0/1", ""],

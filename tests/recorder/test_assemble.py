@@ -183,7 +183,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_a_newer_folder(folder: Path) -> None:
     manifest = folder / folders.MANIFEST
-    manifest.write_bytes(manifest.read_bytes().replace(b'"version":0', b'"version":99'))
+    manifest.write_bytes(manifest.read_bytes().replace(b'"version":1', b'"version":99'))
     with pytest.raises(NewerVersionError):
         assemble(folder)
 

@@ -1,0 +1,210 @@
+"""Kinds of evidence that are stored beside graphs: one table, which all readers and writers go by.
+
+A kind hangs on a graph or on an executable. Its name is the folder in a packed recording, the list
+in the readable document and the record in a journal (``NAME_absent`` says why there is none). To
+store another kind, add an entry to :data:`STORED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from .benchmarks import Benchmark
+from .errors import FormatError, InvalidGraphError
+from .origins import NODE_COLUMNS as ORIGIN_COLUMNS
+from .origins import PHASES, Origins
+from .timings import NODE_COLUMNS as TIMING_COLUMNS
+from .timings import Timings
+
+
+class Columns(NamedTuple):
+    """Fields of one length, one value per row; one that is empty is not there."""
+
+    part: str
+    """Field of the struct that has them, itself a struct; empty for the struct itself."""
+    names: tuple[str, ...]
+    key: str = ""
+    """Column that has to be there when any other is."""
+
+
+class StoredKind(NamedTuple):
+    """One kind of evidence.
+
+    Attributes
+    ----------
+    name : str
+        As in :class:`~capture.model.EvidenceKind`.
+    noun : str
+        For sentences: what was, or was not, recorded.
+    struct : type
+        With a field ``graph``, and ``executable`` where it hangs on one.
+    owner : str
+        ``"graph"`` or ``"executable"``: the field with the key of what it hangs on.
+    columns : tuple of Columns
+    told : callable
+        Of an item: how it was got, and why it is no evidence all the same (empty if it is).
+    check : callable
+        Raises :class:`FormatError` where an item contradicts itself, beyond its columns' lengths.
+    """
+
+    name: str
+    noun: str
+    struct: type[msgspec.Struct]
+    owner: str
+    columns: tuple[Columns, ...]
+    told: Callable[[Any], tuple[str, str]]
+    check: Callable[[Any, str], None] = lambda item, where: None
+
+    def lengths(self, item: Any) -> Iterator[tuple[Columns, dict[str, int]]]:
+        """Yield the columns of every part that an item has, with their lengths."""
+        for columns in self.columns:
+            part = getattr(item, columns.part) if columns.part else item
+            if part is not None:
+                yield columns, {name: len(getattr(part, name)) for name in columns.names}
+
+    def validate(self, item: Any, where: str) -> None:
+        """Check what a struct's types cannot say.
+
+        Parameters
+        ----------
+        item : object
+            Of type `struct`.
+        where : str
+            What it is, for messages.
+
+        Raises
+        ------
+        FormatError
+            Columns have different lengths, or the item contradicts itself.
+
+        Notes
+        -----
+        Linear in the item's size.
+        """
+        for columns, lengths in self.lengths(item):
+            here = f"{where}.{columns.part}" if columns.part else where
+            filled = {name: count for name, count in lengths.items() if count}
+            key = columns.key or next(iter(filled), "")
+            rows = lengths.get(key, 0)
+            for name, count in filled.items():
+                if count != rows:
+                    raise FormatError(
+                        f"{here}.{name} has {count} values, expected {rows}, "
+                        f"one per row as {key!r} has"
+                    )
+        self.check(item, where)
+
+
+def _timings_told(timings: Timings) -> tuple[str, str]:
+    replays = len(timings.makespan_ns)
+    how = f"CUPTI activity records of {replays} replays, joined by {timings.joined_by}"
+    early = timings.extra.get("ended_early")
+    return f"{how}; later ones were not traced: {early}" if early else how, ""
+
+
+def _benchmark_told(benchmark: Benchmark) -> tuple[str, str]:
+    if benchmark.refused:
+        return "", benchmark.refused
+    replays = len(benchmark.replay_ns) + len(benchmark.cold_replay_ns)
+    return f"{replays} replays of our own of an executable made of a clone of the graph", ""
+
+
+def _origins_told(origins: Origins) -> tuple[str, str]:
+    return "; ".join(origins.how) or "recorded while the graph was captured", ""
+
+
+def _check_benchmark(benchmark: Benchmark, where: str) -> None:
+    eager = benchmark.eager
+    for name, figures in eager.calls.items() if eager is not None else ():
+        if len(figures) != 2:
+            raise FormatError(
+                f"{where}.eager.calls has {len(figures)} figures for {name!r}, expected a count "
+                f"and a time"
+            )
+
+
+_TABLE_OF = {
+    "stack": "stacks",
+    "operator": "operators",
+    "module": "modules",
+    "autograd": "names",
+    "forward": "stacks",
+    "stream": "names",
+    "thread": "names",
+    "label": "names",
+    "compiled": "compiled_kernels",
+}
+
+
+def _check_origins(origins: Origins, where: str) -> None:
+    for column, table in _TABLE_OF.items():
+        _within(getattr(origins, column), len(getattr(origins, table)), f"{where}.{column}", table)
+    _within(origins.phase, len(PHASES), f"{where}.phase", "phases")
+    frames, stacks = len(origins.frames), len(origins.stacks)
+    for number, stack in enumerate(origins.stacks):
+        if stack and not (min(stack) >= 0 and max(stack) < frames):
+            raise InvalidGraphError(
+                f"{where}.stacks[{number}] names a frame that is not among the {frames} frames"
+            )
+    for number, module in enumerate(origins.modules):
+        if not -1 <= module.parent < number:
+            raise InvalidGraphError(
+                f"{where}.modules[{number}] has parent {module.parent}, expected one before it "
+                f"or -1"
+            )
+    for number, compiled in enumerate(origins.compiled_kernels):
+        if any(not 0 <= stack < stacks for stack in compiled.stacks):
+            raise InvalidGraphError(
+                f"{where}.compiled_kernels[{number}] names a stack that is not among the "
+                f"{stacks} stacks"
+            )
+
+
+def _within(values: list[int], count: int, where: str, table: str) -> None:
+    if values and not (min(values) >= -1 and max(values) < count):
+        row = next(i for i, value in enumerate(values) if not -1 <= value < count)
+        raise InvalidGraphError(
+            f"{where} has {values[row]} in row {row}, expected -1 or a place among the {count} "
+            f"{table}"
+        )
+
+
+TIMINGS = StoredKind(
+    name="timings",
+    noun="node timings",
+    struct=Timings,
+    owner="executable",
+    columns=(Columns("", (*TIMING_COLUMNS, "sample_runs", "sample_end_ns"), key="node"),),
+    told=_timings_told,
+)
+BENCHMARKS = StoredKind(
+    name="benchmarks",
+    noun="benchmarks",
+    struct=Benchmark,
+    owner="graph",
+    columns=(
+        Columns("nodes", ("node", "isolated_ns", "marginal_ns"), key="node"),
+        Columns(
+            "conditions",
+            ("at_ns", "sm_clock_mhz", "memory_clock_mhz", "power_mw", "temperature_c"),
+            key="at_ns",
+        ),
+    ),
+    told=_benchmark_told,
+    check=_check_benchmark,
+)
+ORIGINS = StoredKind(
+    name="origins",
+    noun="origins of nodes",
+    struct=Origins,
+    owner="graph",
+    columns=(Columns("", ORIGIN_COLUMNS),),
+    told=_origins_told,
+    check=_check_origins,
+)
+
+STORED = {kind.name: kind for kind in (TIMINGS, BENCHMARKS, ORIGINS)}
+"""Every stored kind of evidence, by name."""
