@@ -1,6 +1,8 @@
 """Replay of a recorded graph against one never recorded, and what reading costs per node.
 
 ``python -m tests.benchmarks.replay [--nodes 100 1000] [--rounds 9] [--out FILE]`` needs a GPU.
+With ``--after-tracing`` the recorded processes trace their first replays, and those after that are
+compared.
 
 Replays: processes of their own, with and without the recorder, take turns; in each a chain of
 short kernels is captured and replayed, the time of one replay on the host's clock and on the GPU's
@@ -55,7 +57,8 @@ def child(nodes: int, replays: int) -> None:
     chain()
     captures = [capture() for _ in range(5)]
     graph = captures[-1][0]
-    for _ in range(20):
+    # More than are ever traced and timed in turns with those.
+    for _ in range(60):
         graph.replay()
     torch.cuda.synchronize()
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -81,7 +84,7 @@ def child(nodes: int, replays: int) -> None:
     )
 
 
-def in_child(nodes: int, replays: int, recorded: bool) -> dict[str, Any]:
+def in_child(nodes: int, replays: int, recorded: bool, traced: bool) -> dict[str, Any]:
     """Run one process and return its times, and what the recording says of reading."""
     me = ["-m", "tests.benchmarks.replay", CHILD, str(nodes), str(replays)]
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +93,7 @@ def in_child(nodes: int, replays: int, recorded: bool) -> dict[str, Any]:
         if recorded:
             command = [sys.executable, "-P", "-m", "graphviz_app", "record", "-o", output, *me]
         # Untraced replays are what is compared; tracing has figures of its own in a recording.
-        environment = {**os.environ, "CGLENS_TIMINGS": "0"}
+        environment = {**os.environ, "CGLENS_TIMINGS": "20" if traced else "0"}
         environment["PYTHONPATH"] = os.pathsep.join(
             filter(None, (str(ROOT), environment.get("PYTHONPATH", "")))
         )
@@ -103,20 +106,23 @@ def in_child(nodes: int, replays: int, recorded: bool) -> dict[str, Any]:
         if recorded:
             import capture
 
-            infos = list(capture.read(output).graphs.values())[1:]
+            recording = capture.read(output)
+            if traced and len(recording.timed) != 1:
+                raise SystemExit("the replayed graph has no timings: nothing was traced")
+            infos = list(recording.graphs.values())[1:]
             times["read_us"] = statistics.median(
                 (info.read_duration_ns or 0) / 1000 for info in infos
             )
     return times
 
 
-def measure(nodes: int, replays: int, rounds: int) -> dict[str, Any]:
+def measure(nodes: int, replays: int, rounds: int, traced: bool = False) -> dict[str, Any]:
     """Let recorded and unrecorded processes take turns and compare their medians."""
     plain, recorded = [], []
     for number in range(rounds):
         order = (False, True) if number % 2 else (True, False)
         for which in order:
-            (recorded if which else plain).append(in_child(nodes, replays, which))
+            (recorded if which else plain).append(in_child(nodes, replays, which, traced))
     result: dict[str, Any] = {"nodes": nodes, "processes_of_each": rounds, "replays": replays}
     for name in ("host_us", "gpu_us"):
         a, b = [run[name] for run in plain], [run[name] for run in recorded]
@@ -150,17 +156,18 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[10, 100, 2500])
     parser.add_argument("--replays", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--after-tracing", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     from tests.gpu.conftest import environment
 
     results = []
     for nodes in arguments.nodes:
-        results.append(
-            measure(nodes, max(50, arguments.replays * 10 // max(10, nodes)), arguments.rounds)
-        )
+        replays = max(50, arguments.replays * 10 // max(10, nodes))
+        results.append(measure(nodes, replays, arguments.rounds, arguments.after_tracing))
         print(json.dumps(results[-1]), flush=True)
-    document = {"benchmark": "replay", **environment(), "results": results}
+    name = "replay_after_tracing" if arguments.after_tracing else "replay"
+    document = {"benchmark": name, **environment(), "results": results}
     if arguments.out:
         arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
