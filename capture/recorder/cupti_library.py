@@ -24,6 +24,11 @@ MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
 RESOURCE_DOMAIN = 3
 NODE_CLONED = 20
 MULTIPLE_SUBSCRIBERS = 39
+_NO_PERMISSION = {
+    35: "this user may not profile: ask the administrator to allow it "
+    "(https://developer.nvidia.com/ERR_NVGPUCTRPERM), or use the recording without node timings",
+    40: "this virtual GPU does not allow profiling: it has to be switched on in the hypervisor",
+}
 
 _OLDEST = 18
 """CUPTI_API_VERSION of CUDA 12.0: records carry graph_node_id in these places from there on."""
@@ -72,7 +77,8 @@ class CuptiError(RecordingError):
 
     def __init__(self, call: str, code: int, name: str) -> None:
         self.code = code
-        super().__init__(f"{call} answered {name} ({code})")
+        advice = _NO_PERMISSION.get(code, "")
+        super().__init__(f"{call} answered {name} ({code}){': ' if advice else ''}{advice}")
 
 
 def find_library() -> Path | None:

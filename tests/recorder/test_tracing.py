@@ -379,3 +379,9 @@ def test_records_that_had_not_finished_are_left_out() -> None:
     cupti._full.append((memory, len(content)))
     assert cupti.records() == [Record(CONCURRENT_KERNEL, 5, 9, 7, 3, 1)]
     assert cupti.records() == []
+
+
+def test_a_user_without_permission_hears_what_to_ask_for() -> None:
+    error = CuptiError("cuptiActivityEnable", 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES")
+    assert "ERR_NVGPUCTRPERM" in str(error)
+    assert "(35)" in str(error)
