@@ -17,14 +17,15 @@ from .graph_calls import GraphCalls
 from .kernels import KernelCalls
 from .launch_attributes import AttributeCalls
 from .node_calls import NodeCalls
+from .replay_calls import ReplayCalls
 
 NO_DEVICE = 100
 _NO_LIBRARY = "no CUDA driver is installed here: recording needs an NVIDIA GPU with its driver"
 _NO_DEVICE = "the CUDA driver has no device: check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
-class CudaDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls):
-    """The CUDA driver of this process; see :class:`~capture.driver.protocol.Driver`.
+class CudaDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls, ReplayCalls):
+    """The CUDA driver of this process; see :class:`~capture.driver.replay_protocol.ReplayDriver`.
 
     Raises
     ------

@@ -111,10 +111,10 @@ class GraphCalls:
         """See :meth:`capture.driver.protocol.Driver.destroy`."""
         self.entry.check("cuGraphDestroy", graph)
 
-    def instantiate(self, graph: int) -> int:
+    def instantiate(self, graph: int, flags: int = 0) -> int:
         """See :meth:`capture.driver.protocol.Driver.instantiate`."""
         executable = ctypes.c_void_p()
-        self.entry.check("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, 0)
+        self.entry.check("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, flags)
         return executable.value or 0
 
     def launch(self, executable: int, stream: int) -> None:

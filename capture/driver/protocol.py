@@ -177,8 +177,8 @@ class Driver(Protocol):
         """Destroy a graph."""
         ...
 
-    def instantiate(self, graph: int) -> int:
-        """Instantiate a graph; the caller destroys the executable."""
+    def instantiate(self, graph: int, flags: int = 0) -> int:
+        """Instantiate a graph with ``CUgraphInstantiate_flags``; the caller destroys it."""
         ...
 
     def launch(self, executable: int, stream: int) -> None:

@@ -190,3 +190,13 @@ class CaptureInfo(NamedTuple):
     id: int
     graph: int
     last_nodes: list[int]
+
+
+class Range(NamedTuple):
+    """Memory that CUDA knows, as one allocation."""
+
+    kind: str
+    """``"device"``, ``"host"`` (pinned), ``"managed"``, or what else ``CUmemorytype`` names."""
+    start: int
+    size_bytes: int
+    """0 when it is not known."""
