@@ -50,6 +50,7 @@ class Eager(msgspec.Struct, kw_only=True, omit_defaults=True):
     profiled_cpu_ns: int | None = None
     calls: dict[str, list[int]] = msgspec.field(default_factory=dict)
     reason: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class NodeCosts(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -77,6 +78,7 @@ class NodeCosts(msgspec.Struct, kw_only=True, omit_defaults=True):
     repetitions: int = 0
     spread_ns: int = 0
     reasons: dict[str, str] = msgspec.field(default_factory=dict)
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Removal(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -102,6 +104,7 @@ class Removal(msgspec.Struct, kw_only=True, omit_defaults=True):
     with_ns: list[int] = msgspec.field(default_factory=list)
     without_ns: list[int] = msgspec.field(default_factory=list)
     reason: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Conditions(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -131,6 +134,7 @@ class Conditions(msgspec.Struct, kw_only=True, omit_defaults=True):
     max_sm_clock_mhz: int | None = None
     processes: list[dict[str, Any]] = msgspec.field(default_factory=list)
     reason: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Benchmark(msgspec.Struct, kw_only=True, omit_defaults=True):

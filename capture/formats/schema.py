@@ -31,6 +31,8 @@ def schema() -> dict[str, Any]:
     payloads = {entry.payload for entry in types.values() if entry.payload is not None}
     ordered = sorted(payloads, key=lambda struct: struct.__name__)
     _, parts = msgspec.json.schema_components([*structs, *ordered], ref_template=REF)
+    # Defaults that are tuples become JSON's arrays.
+    parts = msgspec.json.decode(msgspec.json.encode(parts))
     for part in parts.values():
         part.get("properties", {}).pop("extra", None)
     _kernels(parts)

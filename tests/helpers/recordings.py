@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from capture.benchmarks import Benchmark
+from capture.evidence import BENCHMARKS, ORIGINS, STORED, TIMINGS, StoredKind
 from capture.model import (
     Body,
     Event,
@@ -23,7 +25,8 @@ from capture.model import (
     Topology,
 )
 from capture.nodes import node_types
-from capture.timings import NODE_COLUMNS, Timings
+from capture.origins import PHASES, Compiled, Frame, Module, Operator, Origins, TensorLike
+from capture.timings import Timings
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 UNKNOWN_TYPES = ("type_17", "warp_drive")
@@ -58,6 +61,7 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
         return structs(hint)
     simple: dict[Any, st.SearchStrategy[Any]] = {
         int: INTEGERS,
+        float: st.floats(allow_nan=False, allow_infinity=False),
         str: st.text(max_size=12),
         bool: st.booleans(),
         bytes: st.binary(max_size=24),
@@ -135,15 +139,82 @@ def graphs(draw: st.DrawFn, depth: int = 2) -> Graph:
     )
 
 
+def fill_columns(draw: st.DrawFn, kind: StoredKind, item: Any) -> None:
+    """Give the columns of evidence one length, with anything in them."""
+    for columns, lengths in kind.lengths(item):
+        part = getattr(item, columns.part) if columns.part else item
+        rows = draw(st.integers(0, 3))
+        for name in lengths:
+            values = st.text(max_size=6) if name == "node" else INTEGERS
+            setattr(part, name, draw(st.lists(values, min_size=rows, max_size=rows)))
+
+
 @st.composite
 def timings_of(draw: st.DrawFn, executable: Executable) -> Timings:
     """Timings of an executable: columns of one length, anything in them."""
-    rows = draw(st.integers(0, 3))
     made: Timings = draw(structs(Timings))
     made.executable, made.graph = executable.id, executable.graph
-    for name in (*NODE_COLUMNS, "sample_runs", "sample_end_ns"):
-        values = st.text(max_size=6) if name == "node" else INTEGERS
-        setattr(made, name, draw(st.lists(values, min_size=rows, max_size=rows)))
+    fill_columns(draw, TIMINGS, made)
+    return made
+
+
+@st.composite
+def benchmarks_of(draw: st.DrawFn, key: str) -> Benchmark:
+    """A benchmark of a graph, with anything in it that it may hold."""
+    made: Benchmark = draw(structs(Benchmark))
+    made.graph = key
+    fill_columns(draw, BENCHMARKS, made)
+    if made.eager is not None:
+        made.eager.calls = {name: [3, 4] for name in made.eager.calls}
+    return made
+
+
+def _places(count: int, lowest: int = 0) -> st.SearchStrategy[int]:
+    return st.integers(lowest, count - 1)
+
+
+@st.composite
+def origins_of(draw: st.DrawFn, key: str) -> Origins:
+    """Origins of a graph: tables of a few rows each, and columns that point into them."""
+    rows = draw(st.integers(0, 4))
+    frames = draw(st.lists(structs(Frame), min_size=1, max_size=3))
+    stacks = draw(st.lists(st.lists(_places(len(frames)), max_size=3).map(tuple), max_size=3))
+    modules = [
+        Module(path=f"layer.{place}", class_name="Layer", parent=draw(_places(place, -1)))
+        for place in range(draw(st.integers(0, 3)))
+    ]
+    kernels = [
+        Compiled(kernel="fused", stacks=tuple(draw(st.lists(_places(len(stacks)), max_size=2))))
+        for _ in range(draw(st.integers(0, 2)) if stacks else 0)
+    ]
+    tensor = TensorLike(dtype="float32", shape=(3, 4), stride=(4, 1))
+    made = Origins(
+        graph=key,
+        how=["operators: synthetic"],
+        frames=frames,
+        stacks=stacks,
+        modules=modules,
+        operators=[Operator(name="aten.add.Tensor", inputs=(tensor,), scalars=("1",))],
+        names=draw(st.lists(st.text(max_size=5), max_size=2)),
+        compiled_kernels=kernels,
+        sources={"step.py": "x = 1\n"} if draw(st.booleans()) else {},
+        extra=draw(extras),
+    )
+    sizes = {
+        "stack": len(stacks),
+        "forward": len(stacks),
+        "operator": 1,
+        "module": len(modules),
+        "phase": len(PHASES),
+        "compiled": len(kernels),
+        **dict.fromkeys(("autograd", "stream", "thread", "label"), len(made.names)),
+    }
+    for name, size in sizes.items():
+        if draw(st.booleans()):
+            setattr(made, name, draw(st.lists(_places(size, -1), min_size=rows, max_size=rows)))
+        else:
+            made.missing[name] = "it was not asked for"
+    ORIGINS.validate(made, "made")
     return made
 
 
@@ -166,6 +237,8 @@ def recordings(draw: st.DrawFn) -> Recording:
         [failed],
         executables=executables,
         timings={one.id: draw(timings_of(one)) for one in executables if draw(st.booleans())},
+        benchmarks={key: draw(benchmarks_of(key)) for key in keys if draw(st.booleans())},
+        origins={key: draw(origins_of(key)) for key in [*keys, failed.key] if draw(st.booleans())},
         processes=draw(st.lists(structs(Process), max_size=2)),
         timeline=draw(st.lists(structs(Event), max_size=4)),
         extra=draw(extras),
@@ -180,9 +253,10 @@ def assert_equal(one: Recording, other: Recording) -> None:
     assert list(one.graphs) == list(other.graphs)
     assert one.failed == other.failed
     assert one.executables == other.executables
-    assert sorted(one.timed) == sorted(other.timed)
-    for executable in one.timed:
-        assert one.timings(executable) == other.timings(executable)
+    for kind in STORED:
+        assert sorted(one.stored(kind)) == sorted(other.stored(kind))
+        for owner in one.stored(kind):
+            assert one.evidence(kind, owner) == other.evidence(kind, owner)
     assert one.processes == other.processes
     assert one.timeline == other.timeline
     assert one.extra == other.extra
