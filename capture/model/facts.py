@@ -45,14 +45,40 @@ class Failure(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Why a capture did not become a graph."""
 
     error: str
-    """Exception class, or the driver's result name."""
+    """Class of the exception that reached the script, or the driver's result name."""
     message: str
     place: Place | None = None
-    """Where the error surfaced in the user's code."""
+    """The line of the user's code that is to blame, see `found_by`."""
     nodes_read: bool = True
     """Whether the nodes that had been captured until then could be read."""
     reason: str = ""
     """Why not, when they could not."""
+    kind: str = ""
+    """Name of an entry of :mod:`capture.failures`, which has the advice; empty if never judged."""
+    confidence: str = ""
+    """``"certain"`` or ``"likely"``; empty where the kind is not known."""
+    because: str = ""
+    """What of the evidence decided the kind."""
+    alternatives: list[str] = msgspec.field(default_factory=list)
+    """Other kinds that fit the evidence, the best first."""
+    found_by: str = ""
+    """How `place` was found."""
+    code: int | None = None
+    """CUDA's number (``cudaError_t``) of the first error."""
+    first_error: str = ""
+    """Class and message of the first error, where another one reached the script."""
+    call: str = ""
+    """Source text of the expression that failed."""
+    operator: str = ""
+    """The last operator before the failure, as torch names it."""
+    stack: list[Place] = msgspec.field(default_factory=list)
+    """Frames of the first error, innermost first, those of libraries included."""
+    stream: str = ""
+    """Handle of the capturing stream as hexadecimal text."""
+    thread: str = ""
+    """Name of the thread in which the first error was raised."""
+    unjoined: list[int] = msgspec.field(default_factory=list)
+    """Positions of nodes that end a branch which the capturing stream does not wait for."""
 
 
 class GraphInfo(msgspec.Struct, kw_only=True, omit_defaults=True):
