@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from operator import add
 from statistics import median
@@ -13,8 +13,10 @@ from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
 from ..nodes import node_type
 from .joined import JoinedRows, join_rows
 from .order import OrderedEdges, order_edges, topological_order
+from .origin_index import NO_ORIGINS, OriginIndex
 
 if TYPE_CHECKING:
+    from ..origins import Origins
     from ..timings import Timings
 
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
@@ -38,10 +40,12 @@ class Subject:
     ----------
     graph : Graph
         With `path`, the body at that path and not the graph that holds it.
-    info, timings, gpu, executable : optional
+    info, timings, gpu, executable, origins : optional
         Of the whole graph.
     path : str
         Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
+    unreadable : mapping of EvidenceKind to str, optional
+        Why stored evidence could not be read.
 
     Notes
     -----
@@ -58,6 +62,8 @@ class Subject:
         gpu: Gpu | None = None,
         executable: Executable | None = None,
         path: str = "",
+        origins: Origins | None = None,
+        unreadable: Mapping[EvidenceKind, str] | None = None,
     ) -> None:
         self.graph = graph
         self.info = info
@@ -65,9 +71,13 @@ class Subject:
         self.gpu = gpu
         self.executable = executable
         self.path = path
+        self.origins = origins
+        self.unreadable = dict(unreadable or {})
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
+        if kind in self.unreadable:
+            return self.unreadable[kind]
         evidence = self.info.evidence.get(kind) if self.info is not None else None
         reason = evidence.reason if evidence is not None and not evidence.present else ""
         if kind is EvidenceKind.TIMINGS:
@@ -77,6 +87,8 @@ class Subject:
                 first = next(iter(self.timings.missing.values()))
                 return f"no node of this graph was timed: {first}"
             return reason or NO_TIMINGS
+        if kind is EvidenceKind.ORIGINS:
+            return "" if self.origins is not None else reason or NO_ORIGINS
         if evidence is not None and not evidence.present:
             return reason or f"the recording holds no {kind.value.replace('_', ' ')}"
         return ""
@@ -88,6 +100,13 @@ class Subject:
     def label(self, position: int) -> str:
         """Return a node's short name."""
         return label_of(self.graph, position)
+
+    @cached_property
+    def origin_index(self) -> OriginIndex | None:
+        """Where each node comes from; ``None`` when that was not recorded."""
+        if self.origins is None:
+            return None
+        return OriginIndex(self.origins, len(self.graph), self.path)
 
     @cached_property
     def order(self) -> Sequence[int] | None:

@@ -1,0 +1,96 @@
+"""Which modules take the time."""
+
+from __future__ import annotations
+
+from ..model import EvidenceKind
+from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
+from .module_tree import ModuleRow, module_tree
+from .origin_notes import add_origin_notes, add_shares, share
+from .origin_totals import Costs
+from .subject import Subject
+
+COLUMNS = [
+    Column("module", Unit.TEXT),
+    Column("class", Unit.TEXT),
+    Column("nodes", Unit.COUNT),
+    Column("time", Unit.NS),
+    Column("share of busy time", Unit.RATIO),
+    Column("share of the critical path", Unit.RATIO),
+    Column("own time", Unit.NS),
+    Column("forward", Unit.NS),
+    Column("backward", Unit.NS),
+    Column("moved", Unit.BYTES),
+]
+TOP = 3
+
+
+def run(subject: Subject, rows: int = 1000) -> Result:
+    """Add up nodes and times by module, each with the modules inside it.
+
+    Notes
+    -----
+    O(nodes + edges + modules * depth).
+    """
+    index = subject.origin_index
+    if index is None:
+        return Result.absent(subject.lacks(EvidenceKind.ORIGINS))
+    costs = Costs.of(subject)
+    found = module_tree(index, costs)
+    named = [row for row in found if row.module >= 0]
+    if not named:
+        why = index.origins.missing.get("module", "no node belongs to an `nn.Module`")
+        return Result.absent(f"the nodes have no modules: {why}")
+    result = Result(columns=COLUMNS)
+    result.rows = [_row(row, costs) for row in found[:rows]]
+    figures = result.figures
+    figures["modules"] = Quantity(len(named), Unit.COUNT)
+    inside = sum(row.total.nodes for row in named if row.parent < 0)
+    figures["module_nodes"] = Quantity(min(inside, index.count), Unit.COUNT)
+    figures["all_nodes"] = Quantity(index.count, Unit.COUNT)
+    ranked = sorted(
+        (row for row in named if row.own.nodes),
+        key=lambda row: (-row.own.time_ns, -row.own.nodes, row.path),
+    )
+    top = [(_title(row), row.own) for row in ranked[:TOP]]
+    result.summary = (
+        "{modules} modules launched {module_nodes} of {all_nodes} nodes; most by themselves: "
+        f"{add_shares(result, top, costs)}."
+    )
+    if len(found) > rows:
+        figures["rows"] = Quantity(rows, Unit.COUNT)
+        result.notes.append("The table shows the first {rows} of {modules} modules.")
+    add_origin_notes(result, subject, "module")
+    return result
+
+
+def _title(row: ModuleRow) -> str:
+    return row.path or row.name
+
+
+def _row(row: ModuleRow, costs: Costs) -> tuple[Cell, ...]:
+    total = row.total
+    timed = total.timed > 0
+    return (
+        _title(row),
+        row.class_name,
+        total.nodes,
+        total.shown_ns,
+        share(total.shown_ns, costs.busy_ns),
+        share(total.path_ns if timed else None, costs.path_ns),
+        row.own.shown_ns,
+        total.phase_ns[1] if timed else None,
+        total.phase_ns[2] if timed else None,
+        total.moved_bytes or None,
+    )
+
+
+ANALYSIS = Analysis(
+    name="by_module",
+    title="Time by module",
+    description="Which modules of the model launched the nodes, and what they take.",
+    run=run,
+    uses=(EvidenceKind.ORIGINS, EvidenceKind.TIMINGS),
+    arguments=(
+        Argument("rows", ArgumentKind.INTEGER, 1000, "most rows of the table", Unit.COUNT, 0),
+    ),
+)

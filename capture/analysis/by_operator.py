@@ -1,0 +1,81 @@
+"""Which operators take the time."""
+
+from __future__ import annotations
+
+from ..model import EvidenceKind
+from .base import Analysis, Cell, Column, Quantity, Result, Unit
+from .operator_calls import NO_OPERATOR, OperatorRow, operator_calls
+from .origin_notes import add_origin_notes, add_shares, share
+from .origin_totals import Costs
+from .subject import Subject
+
+COLUMNS = [
+    Column("operator", Unit.TEXT),
+    Column("nodes", Unit.COUNT),
+    Column("time", Unit.NS),
+    Column("share of busy time", Unit.RATIO),
+    Column("share of the critical path", Unit.RATIO),
+    Column("forward", Unit.NS),
+    Column("backward", Unit.NS),
+    Column("inputs", Unit.COUNT),
+    Column("modules", Unit.COUNT),
+    Column("moved", Unit.BYTES),
+]
+TOP = 3
+
+
+def run(subject: Subject) -> Result:
+    """Add up nodes and times by operator.
+
+    Notes
+    -----
+    O(nodes + edges).
+    """
+    index = subject.origin_index
+    if index is None:
+        return Result.absent(subject.lacks(EvidenceKind.ORIGINS))
+    costs = Costs.of(subject)
+    found = operator_calls(index, costs)
+    named = [row for row in found if row.name]
+    if not named:
+        why = index.origins.missing.get("operator", "none was running when they were launched")
+        return Result.absent(f"the nodes have no operators: {why}")
+    result = Result(columns=COLUMNS)
+    result.rows = [_row(row, costs) for row in found]
+    result.figures["operators"] = Quantity(len(named), Unit.COUNT)
+    without = sum(row.total.nodes for row in found if not row.name)
+    result.figures["operator_nodes"] = Quantity(index.count - without, Unit.COUNT)
+    result.figures["all_nodes"] = Quantity(index.count, Unit.COUNT)
+    top = [(row.name, row.total) for row in named[:TOP]]
+    result.summary = (
+        "{operators} operators launched {operator_nodes} of {all_nodes} nodes; most: "
+        f"{add_shares(result, top, costs)}."
+    )
+    add_origin_notes(result, subject, "operator")
+    return result
+
+
+def _row(row: OperatorRow, costs: Costs) -> tuple[Cell, ...]:
+    total = row.total
+    timed = total.timed > 0
+    return (
+        row.name or NO_OPERATOR,
+        total.nodes,
+        total.shown_ns,
+        share(total.shown_ns, costs.busy_ns),
+        share(total.path_ns if timed else None, costs.path_ns),
+        total.phase_ns[1] if timed else None,
+        total.phase_ns[2] if timed else None,
+        len(row.inputs) or None,
+        len(row.modules) or None,
+        total.moved_bytes or None,
+    )
+
+
+ANALYSIS = Analysis(
+    name="by_operator",
+    title="Time by operator",
+    description="Which operators launched the nodes, and what they take.",
+    run=run,
+    uses=(EvidenceKind.ORIGINS, EvidenceKind.TIMINGS),
+)
