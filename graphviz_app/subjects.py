@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from capture.analysis.subject import Subject
-from capture.model import Executable, Gpu, Graph, GraphInfo, Recording
+from capture.errors import FormatError
+from capture.model import EvidenceKind, Executable, Gpu, Graph, GraphInfo, Recording
 
 if TYPE_CHECKING:
     from capture.timings import Timings
 
 
-def shown_timings(recording: Recording, key: str) -> tuple[Executable | None, Timings | None]:
+def shown_timings(
+    recording: Recording, key: str, chosen: str = ""
+) -> tuple[Executable | None, Timings | None]:
     """Return the executable of a graph whose timings are shown: the one traced most often.
+
+    Parameters
+    ----------
+    recording : Recording
+    key : str
+        Of the graph.
+    chosen : str
+        Id of another executable to show; one that has no timings of this graph is passed over.
 
     Raises
     ------
@@ -21,7 +32,11 @@ def shown_timings(recording: Recording, key: str) -> tuple[Executable | None, Ti
     """
     best: tuple[Executable | None, Timings | None] = (None, None)
     most = -1
-    for executable in recording.executables_of(key):
+    executables = recording.executables_of(key)
+    timed = set(recording.timed)
+    if chosen in timed and any(item.id == chosen for item in executables):
+        executables = [item for item in executables if item.id == chosen]
+    for executable in executables:
         timings = recording.timings(executable.id)
         if timings is not None and len(timings.makespan_ns) > most:
             most = len(timings.makespan_ns)
@@ -39,7 +54,9 @@ def gpu_of(recording: Recording, info: GraphInfo) -> Gpu | None:
     return next((gpu for gpu in gpus if gpu.index == info.device), None)
 
 
-def subject_of(recording: Recording, key: str, graph: Graph, body: str = "") -> Subject:
+def subject_of(
+    recording: Recording, key: str, graph: Graph, body: str = "", executable: str = ""
+) -> Subject:
     """Return what analyses look at.
 
     Parameters
@@ -50,7 +67,16 @@ def subject_of(recording: Recording, key: str, graph: Graph, body: str = "") -> 
     graph : Graph
         The captured graph, or its body at `body`.
     body : str
+    executable : str
+        Id of the one whose timings are shown; see :func:`shown_timings`.
     """
     info = recording.info(key)
-    executable, timings = shown_timings(recording, key)
-    return Subject(graph, info, timings, gpu_of(recording, info), executable, body)
+    shown, timings = shown_timings(recording, key, executable)
+    unreadable: dict[EvidenceKind, str] = {}
+    origins = None
+    try:
+        origins = recording.origins(key)
+    except FormatError as error:
+        unreadable[EvidenceKind.ORIGINS] = f"the origins cannot be read: {error}"
+    gpu = gpu_of(recording, info)
+    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable)
