@@ -95,7 +95,12 @@ def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:
     items: list[Component] = []
     for page in pages().values():
         graph = state.graph if page.needs_graph else ""
-        target = ViewState(page=page.name, recording=state.recording, graph=graph)
+        target = ViewState(
+            page=page.name,
+            recording=state.recording,
+            graph=graph,
+            executable=state.executable if graph else "",
+        )
         here = page.name == state.page
         # What is selected stays selected on another page of the same graph.
         changes: dict[str, Any] = {"page": page.name, "search": "", "view": ""}
@@ -208,7 +213,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         if page is None or not page.needs_graph:
             return None
         try:
-            found = store.find(state.recording, state.graph, state.body, text)
+            found = store.find(state.recording, state.graph, state.body, text, state.executable)
         except GraphLensError:
             return None
         return {"search": text, "indices": found, "text": count_text(len(found))}
@@ -223,4 +228,5 @@ def _state(data: dict[str, Any] | None) -> ViewState:
         graph=str(data.get("graph") or ""),
         body=str(data.get("body") or ""),
         node=node if isinstance(node, int) and not isinstance(node, bool) else None,
+        executable=str(data.get("executable") or ""),
     )

@@ -13,15 +13,19 @@ from .exports import export
 from .store import Store
 
 
-def scene_url(recording: str, graph: str, body: str, prefix: str = "/") -> str:
+def scene_url(
+    recording: str, graph: str, body: str, prefix: str = "/", executable: str = ""
+) -> str:
     """Return the address of a graph's scene."""
     query = {"graph": graph} | ({"body": body} if body else {})
+    query |= {"executable": executable} if executable else {}
     return f"{prefix}scene/{quote(recording)}?{urlencode(query)}"
 
 
-def replay_url(recording: str, graph: str, prefix: str = "/") -> str:
+def replay_url(recording: str, graph: str, prefix: str = "/", executable: str = "") -> str:
     """Return the address of a graph's sample replay."""
-    return f"{prefix}replay/{quote(recording)}?{urlencode({'graph': graph})}"
+    query = {"graph": graph} | ({"executable": executable} if executable else {})
+    return f"{prefix}replay/{quote(recording)}?{urlencode(query)}"
 
 
 def register(server: Flask, store: Store, prefix: str) -> None:
@@ -31,7 +35,10 @@ def register(server: Flask, store: Store, prefix: str) -> None:
     def scene(recording: str) -> Response:
         try:
             picture = store.picture(
-                recording, request.args.get("graph", ""), request.args.get("body", "")
+                recording,
+                request.args.get("graph", ""),
+                request.args.get("body", ""),
+                request.args.get("executable", ""),
             )
         except LookupFailed as error:
             return Response(f"{error}\n", 404, mimetype="text/plain")
@@ -44,7 +51,9 @@ def register(server: Flask, store: Store, prefix: str) -> None:
     @server.get(f"{prefix}replay/<recording>")
     def replay(recording: str) -> Response:
         try:
-            data = store.replay(recording, request.args.get("graph", ""))
+            data = store.replay(
+                recording, request.args.get("graph", ""), request.args.get("executable", "")
+            )
         except LookupFailed as error:
             return Response(f"{error}\n", 404, mimetype="text/plain")
         except GraphLensError as error:

@@ -42,6 +42,8 @@ class ViewState:
     search : str
     view : str
         Which part of a page, such as the name of an analysis; each page has its own.
+    executable : str
+        Id of the executable whose timings are shown; ``""`` is the one traced most often.
     """
 
     page: str = ""
@@ -52,6 +54,7 @@ class ViewState:
     colour: Colouring = Colouring.TYPE
     search: str = ""
     view: str = ""
+    executable: str = ""
 
     @property
     def node_path(self) -> str:
@@ -66,7 +69,9 @@ class ViewState:
 
     def at_graph(self, key: str) -> ViewState:
         """Return the view of another graph of the same recording."""
-        return replace(self, page="graph", graph=key, body="", node=None, search="", view="")
+        return replace(
+            self, page="graph", graph=key, body="", node=None, search="", view="", executable=""
+        )
 
     def at_node(self, body: str, node: int | None) -> ViewState:
         """Return the view of a node in a body of the same graph; its search stays in its body."""
@@ -90,6 +95,7 @@ def to_url(state: ViewState, prefix: str = "/") -> str:
         ("colour", "" if state.colour is Colouring.TYPE else state.colour.value),
         ("search", state.search),
         ("view", state.view),
+        ("executable", state.executable),
     ]
     query = urlencode([(k, v) for k, v in fields if v], quote_via=quote, safe="/:,")
     return f"{prefix}{quote(state.page)}" + (f"?{query}" if query else "")
@@ -125,4 +131,5 @@ def from_url(pathname: str | None, search: str | None, prefix: str = "/") -> Vie
         colour=Colouring(colour) if colour in set(Colouring) else Colouring.TYPE,
         search=first("search"),
         view=first("view"),
+        executable=first("executable"),
     )

@@ -155,19 +155,23 @@ class Store:
         with self.reading:
             return self.get(recording).recording.timeline
 
-    def picture(self, recording: str, key: str, body: str = "") -> Picture:
-        """Return names, layout, colours and scene of a graph or body."""
+    def picture(self, recording: str, key: str, body: str = "", executable: str = "") -> Picture:
+        """Return names, layout, colours and scene of a graph or body.
+
+        `executable` is the id of the one whose timings are shown, here and in what follows;
+        without it, the one that was traced most often.
+        """
         from .picture import Picture
 
         id_ = self.get(recording).id
         graph = self.graph(id_, key, body)
         return self._memo.get(
-            ("picture", id_, key, body),
-            lambda: Picture(graph, body, self._timed(id_, key, body)),
+            ("picture", id_, key, body, executable),
+            lambda: Picture(graph, body, self._timed(id_, key, body, executable)),
             lambda picture: picture.size_bytes,
         )
 
-    def _timed(self, recording: str, key: str, body: str) -> NodeTimes | None:
+    def _timed(self, recording: str, key: str, body: str, executable: str) -> NodeTimes | None:
         from .node_times import NodeTimes
 
         opened = self.get(recording)
@@ -175,14 +179,14 @@ class Store:
         if not any(item.id in timed for item in opened.recording.executables_of(key)):
             return None
         try:
-            subject = self.subject(recording, key, body)
+            subject = self.subject(recording, key, body, executable)
         except FormatError:
             return None  # the panel says that the timings are damaged; the graph is not
         if not subject.is_timed:
             return None
-        return NodeTimes.of(subject, self.result(recording, key, body, "critical_path"))
+        return NodeTimes.of(subject, self.result(recording, key, body, "critical_path", executable))
 
-    def subject(self, recording: str, key: str, body: str = "") -> Subject:
+    def subject(self, recording: str, key: str, body: str = "", executable: str = "") -> Subject:
         """Return a graph or body joined with its timings, as analyses take it."""
         from .subjects import subject_of
 
@@ -191,25 +195,31 @@ class Store:
 
         def join() -> Subject:
             with self.reading:
-                return subject_of(opened.recording, key, graph, body)
+                return subject_of(opened.recording, key, graph, body, executable)
 
         return self._memo.get(
-            ("subject", opened.id, key, body), join, lambda subject: JOINED_BYTES * len(graph)
+            ("subject", opened.id, key, body, executable),
+            join,
+            lambda subject: JOINED_BYTES * len(graph),
         )
 
-    def result(self, recording: str, key: str, body: str, analysis: str) -> Result:
+    def result(
+        self, recording: str, key: str, body: str, analysis: str, executable: str = ""
+    ) -> Result:
         """Return what an analysis of one graph or body finds, with its default arguments."""
         from capture.analysis import run_analysis
 
         opened = self.get(recording)
-        subject = self.subject(opened.id, key, body)
+        subject = self.subject(opened.id, key, body, executable)
         return self._memo.get(
-            ("result", opened.id, key, body, analysis),
+            ("result", opened.id, key, body, analysis, executable),
             lambda: run_analysis(analysis, subject),
             lambda result: 1_000 + 150 * len(result.node_values) + 400 * len(result.rows),
         )
 
-    def find(self, recording: str, key: str, body: str, query: str) -> list[int]:
+    def find(
+        self, recording: str, key: str, body: str, query: str, executable: str = ""
+    ) -> list[int]:
         """Return the positions of the nodes of a graph or body that a search finds.
 
         ``marks:NAME`` finds the nodes that stand out in what the analysis of that name found; all
@@ -220,32 +230,33 @@ class Store:
         field, _, name = query.strip().partition(":")
         entry = analyses().get(name) if field == "marks" else None
         if entry is not None and entry.scope is Scope.GRAPH:
-            return sorted(self.result(recording, key, body, name).node_marks)
-        found: list[int] = self.picture(recording, key, body).index.find(query).tolist()
+            return sorted(self.result(recording, key, body, name, executable).node_marks)
+        picture = self.picture(recording, key, body, executable)
+        found: list[int] = picture.index.find(query).tolist()
         return found
 
-    def kernels(self, recording: str, key: str) -> KernelNodes:
+    def kernels(self, recording: str, key: str, executable: str = "") -> KernelNodes:
         """Return the kernel nodes of a graph with their times and launches as arrays."""
         from .kernel_rows import KernelNodes
 
         opened = self.get(recording)
-        picture = self.picture(opened.id, key)
-        subject = self.subject(opened.id, key)
+        picture = self.picture(opened.id, key, "", executable)
+        subject = self.subject(opened.id, key, "", executable)
         return self._memo.get(
-            ("kernels", opened.id, key),
+            ("kernels", opened.id, key, executable),
             lambda: KernelNodes.of(picture, subject),
             lambda kernels: kernels.size_bytes,
         )
 
-    def replay(self, recording: str, key: str) -> bytes:
+    def replay(self, recording: str, key: str, executable: str = "") -> bytes:
         """Return the sample replay of a graph as the browser reads it."""
         from .figures.replay import encode_replay
 
         opened = self.get(recording)
-        subject = self.subject(opened.id, key)
-        marks = self.result(opened.id, key, "", "critical_path").node_marks
+        subject = self.subject(opened.id, key, "", executable)
+        marks = self.result(opened.id, key, "", "critical_path", executable).node_marks
         return self._memo.get(
-            ("replay", opened.id, key), lambda: encode_replay(subject, marks), len
+            ("replay", opened.id, key, executable), lambda: encode_replay(subject, marks), len
         )
 
     def twins(self, recording: str) -> Mapping[str, int]:

@@ -62,8 +62,21 @@ def caution(timings: Timings, node_count: int) -> str:
     found = f"{coverage_text(timings, node_count)}; {cost_text(timings)}"
     ratio = timings.tracing_ratio
     if ratio is not None and ratio >= STRETCHED:
-        found += ": durations and gaps of small kernels are longer here than without tracing"
+        added = added_per_node(timings)
+        about = f" (about {text.duration_text(added)} a node)" if added else ""
+        found += (
+            f"{about}: durations and gaps of small kernels are longer here than without tracing, "
+            f"and nothing is corrected for it"
+        )
     return f"{found[:1].upper()}{found[1:]}."
+
+
+def added_per_node(timings: Timings) -> float | None:
+    """Return by how much tracing stretched a replay, over the nodes that it saw, in nanoseconds."""
+    if not timings.node or not timings.untraced_replay_ns or not timings.traced_replay_ns:
+        return None
+    added = median(timings.traced_replay_ns) - median(timings.untraced_replay_ns)
+    return added / len(timings.node) if added > 0 else None
 
 
 def short_caution(timings: Timings, node_count: int) -> str:

@@ -51,6 +51,21 @@ export class Replay {
     return best;
   }
 
+  /** Dependencies that end and start at a node's bars, as indices into `from` and `to`. */
+  arrowsOf(i) {
+    if (!this.leaving) {
+      this.leaving = new Map();
+      this.arriving = new Map();
+      const add = (map, path, arrow) => (map.has(path) ? map.get(path).push(arrow) : map.set(path, [arrow]));
+      for (let arrow = 0; arrow < this.from.length; arrow++) {
+        add(this.leaving, this.path[this.from[arrow]], arrow);
+        add(this.arriving, this.path[this.to[arrow]], arrow);
+      }
+    }
+    const path = this.path[i];
+    return path ? { into: this.arriving.get(path) ?? [], outOf: this.leaving.get(path) ?? [] } : { into: [], outOf: [] };
+  }
+
   label(i) {
     return this.labels[this.labelIndex[i]];
   }

@@ -1,6 +1,7 @@
 // Draws the visible part of a replay; bars too small to see are merged to what takes most time.
 
 import { entryColour, cssOf, mix, pack } from "../canvas/theme.mjs";
+import { drawArrows } from "./arrows.mjs";
 import { ticks } from "./axis.mjs";
 
 const SMALLEST_LABEL = 34; // px of a bar
@@ -26,6 +27,7 @@ export function draw(context, view) {
     if (y + barHeight < top || y > height - axis) continue;
     drawLane(context, view, lane, y, { fills, pale, critical, text: css(theme.text) });
   }
+  if (view.kind === "page") drawArrows(context, view, css);
   context.restore();
   if (selected >= 0) outline(context, view, css(theme.accent));
   drawFrame(context, view, css, matches);

@@ -2,7 +2,7 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view"];
+  const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view", "executable"];
   const COLOURS = ["type", "kernel", "lane", "time", "path"];
 
   const prefix = () => shell.prefix || "/";
@@ -37,6 +37,8 @@ window.cgShell = window.cgShell || {};
   shell.go = function (changes, options) {
     const now = shell.view();
     const next = Object.assign({}, now, changes);
+    // An executable is one of its graph's.
+    if (next.graph !== now.graph && changes.executable === undefined) next.executable = "";
     const differs = (one, other) => one.pathname !== other.pathname || one.search !== other.search;
     if (!differs(shell.compose(next), shell.compose(now))) return;
     const url = shell.compose(next);

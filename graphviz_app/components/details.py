@@ -64,7 +64,9 @@ def _graph(context: Context, info: GraphInfo, recording: Recording) -> list[Sect
         why = Section("Timing", absent=timing_facts.absent_reason(info))
         return [*found[:1], why, *found[1:]] if not info.failure else found
     try:
-        subject = context.store.subject(context.state.recording, info.key)
+        subject = context.store.subject(
+            context.state.recording, info.key, "", context.state.executable
+        )
         times = timing_facts.graph_sections(subject)
     except FormatError as error:
         times = [damaged(error)]
@@ -82,8 +84,9 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
     if state.graph not in recording.graphs:
         return []
     try:
-        subject = store.subject(state.recording, state.graph, state.body)
-        critical = store.result(state.recording, state.graph, state.body, "critical_path")
+        place = (state.recording, state.graph, state.body)
+        subject = store.subject(*place, state.executable)
+        critical = store.result(*place, "critical_path", state.executable)
         times = timing_facts.node_section(subject, node.position, critical)
     except FormatError as error:
         times = damaged(error)

@@ -148,7 +148,12 @@ def register(app: Dash, store: Store) -> None:
         recording = str((context or {}).get("recording") or place.get("recording") or "")
         graph = str(place.get("graph") or (context or {}).get("key") or "")
         try:
-            picture = store.picture(recording, graph, str(place.get("body") or ""))
+            picture = store.picture(
+                recording,
+                graph,
+                str(place.get("body") or ""),
+                str(place.get("executable") or ""),
+            )
         except GraphLensError:
             return {"rowData": [], "rowCount": 0}
         return node_rows.block(picture, request)

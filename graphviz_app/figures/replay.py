@@ -60,6 +60,38 @@ def bars_of(subject: Subject) -> Bars:
     return bars
 
 
+def arrows_of(subject: Subject, bars: Bars) -> tuple[list[int], list[int]]:
+    """Return dependencies as parallel lists of bars: from one's end to another's start.
+
+    A node with several bars is left from the one that ends last and reached at the one that starts
+    first; a node whose bodies ran stands for what ran in them. Edges of nodes without a bar are
+    left out. O(bars + edges).
+    """
+    assert subject.timings is not None
+    names = subject.timings.node
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for bar, row in enumerate(bars.row):
+        path = names[row]
+        while path:
+            if path not in first or bars.start_ns[bar] < bars.start_ns[first[path]]:
+                first[path] = bar
+            if path not in last or bars.end_ns[bar] > bars.end_ns[last[path]]:
+                last[path] = bar
+            # What ran in a body also stands for the node that has the body.
+            path = path.rpartition("/")[0].rpartition("/")[0]
+    sources: list[int] = []
+    targets: list[int] = []
+    for where, graph in subject.graph.walk():
+        prefix = f"{where}/" if where else ""
+        for source, target in zip(graph.topology.source, graph.topology.target, strict=True):
+            start, stop = last.get(f"{prefix}{source}"), first.get(f"{prefix}{target}")
+            if start is not None and stop is not None:
+                sources.append(start)
+                targets.append(stop)
+    return sources, targets
+
+
 def idle_of(bars: Bars) -> list[tuple[int, int]]:
     """Return when no lane was busy, between the first start and the last end, in order."""
     idle: list[tuple[int, int]] = []
@@ -128,6 +160,7 @@ def encode_replay(subject: Subject, marks: list[int]) -> bytes:
     unit, scale = time_unit(max(last - first, 1))
     streams = sorted(set(bars.stream))
     lane = {stream: place for place, stream in enumerate(streams)}
+    sources, targets = arrows_of(subject, bars)
     document: dict[str, Any] = {
         "unit": unit,
         "scale": scale,
@@ -150,6 +183,8 @@ def encode_replay(subject: Subject, marks: list[int]) -> bytes:
         "path": paths,
         "critical": marked,
         "idle": idle_of(bars),
+        "from": sources,
+        "to": targets,
     }
     return msgspec.json.encode(document)
 

@@ -37,10 +37,11 @@ def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
     Analyses of a pair are left out: they need a second graph.
     """
     state, store = context.state, context.store
+    place = (state.recording, state.graph, state.body)
     found = {}
     for name, entry in analyses().items():
         if entry.scope is Scope.GRAPH:
-            found[name] = (entry, store.result(state.recording, state.graph, state.body, name))
+            found[name] = (entry, store.result(*place, name, state.executable))
         elif entry.scope is Scope.RECORDING:
             recording = store.get(state.recording).recording
             with store.reading:
@@ -152,7 +153,7 @@ PAGE = Page(
     description="What the analyses find in one graph",
     search_hint="Search nodes  /",
     needs_graph=True,
-    place=("page", "recording", "graph", "body", "view"),
+    place=("page", "recording", "graph", "body", "view", "executable"),
     layout=layout,
     skeleton=skeleton,
 )

@@ -15,6 +15,7 @@ from .. import timing_facts
 from ..components import nodes_table
 from ..components.attributes import attributes
 from ..components.details import go_link
+from ..components.executables import picker
 from ..components.shell import SHELL
 from ..figures.scene import Colouring, LegendEntry
 from ..ids import GraphPage, Shell
@@ -50,7 +51,7 @@ def layout(context: Context) -> Component:
     if not state.graph:
         return html.Div(html.P(NO_GRAPH), className="sentence")
     failed = opened.recording.failed.get(state.graph)
-    picture = store.picture(state.recording, state.graph, state.body)
+    picture = store.picture(state.recording, state.graph, state.body, state.executable)
     if state.node is not None:
         picture.graph.node(state.node)
     info = opened.recording.info(state.graph)
@@ -61,13 +62,14 @@ def layout(context: Context) -> Component:
         )
     caution: tuple[str, str] = ("", "")
     if picture.times is not None:
-        timings = store.subject(state.recording, state.graph).timings
+        timings = store.subject(state.recording, state.graph, "", state.executable).timings
         assert timings is not None
         caution = (
             timing_facts.short_caution(timings, info.node_count),
             f"{timing_facts.caution(timings, info.node_count)} {PATH_NOTE}",
         )
     note = "This capture failed; these are the nodes it had reached." if failed else ""
+    choice = picker(context) if picture.times is not None else []
     return view(
         crumbs=crumbs,
         colour=state.colour,
@@ -76,16 +78,19 @@ def layout(context: Context) -> Component:
         times=picture.times is not None,
         why_not="" if picture.times is not None else timing_facts.absent_reason(info),
         replay={
-            "src": replay_url(state.recording, state.graph, context.prefix),
+            "src": replay_url(state.recording, state.graph, context.prefix, state.executable),
             "host": GraphPage.STRIP,
         }
         if picture.times is not None
         else None,
         scene={
-            "src": scene_url(state.recording, state.graph, state.body, context.prefix),
+            "src": scene_url(
+                state.recording, state.graph, state.body, context.prefix, state.executable
+            ),
             "host": GraphPage.HOST,
         },
         note=note,
+        choice=choice,
     )
 
 
@@ -105,6 +110,7 @@ def view(
     why_not: str = "",
     caution: tuple[str, str] = ("", ""),
     replay: Any = None,
+    choice: list[Component] | None = None,
 ) -> Component:
     """Return the page around a scene."""
     hint = None if times else why_not.replace("`", "")
@@ -118,6 +124,7 @@ def view(
                     html.Span(note, className="toolbar-note"),
                     html.Div(className="spring"),
                     html.Span(caution[0], className="toolbar-caution", title=caution[1]),
+                    *(choice or []),
                     html.Span("colour by", className="toolbar-label"),
                     dmc.SegmentedControl(
                         id=GraphPage.COLOUR,
@@ -268,6 +275,7 @@ PAGE = Page(
     description="The nodes and edges of one graph",
     search_hint="Search nodes  /",
     needs_graph=True,
+    place=("page", "recording", "graph", "body", "executable"),
     layout=layout,
     skeleton=skeleton,
     register=register,

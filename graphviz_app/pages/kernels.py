@@ -16,6 +16,7 @@ from capture.errors import GraphLensError
 from .. import kernel_rows, profiling, result_text, timing_facts
 from ..components import result_view
 from ..components.attributes import attributes
+from ..components.executables import picker
 from ..components.prose import prose
 from ..components.shell import SHELL
 from ..context import Context
@@ -52,9 +53,10 @@ def layout(context: Context) -> Component:
     state, store = context.state, context.store
     if not state.graph:
         return html.Div(html.P(NO_GRAPH), className="sentence")
-    subject = store.subject(state.recording, state.graph)
-    families = store.result(state.recording, state.graph, "", "kernel_families")
-    launches = store.result(state.recording, state.graph, "", "occupancy")
+    place = (state.recording, state.graph, "")
+    subject = store.subject(*place, state.executable)
+    families = store.result(*place, "kernel_families", state.executable)
+    launches = store.result(*place, "occupancy", state.executable)
     if subject.is_timed and subject.timings is not None:
         total = len(subject.graph) if subject.info is None else subject.info.node_count
         note = timing_facts.caution(subject.timings, total)
@@ -67,6 +69,7 @@ def layout(context: Context) -> Component:
         _families(context, families),
         _launches(context, launches),
         subject.is_timed,
+        picker(context),
     )
 
 
@@ -84,6 +87,7 @@ def view(
     families: Component,
     launches: Component,
     timed: bool,
+    choice: list[Component] | None = None,
 ) -> Component:
     """Return the page around its tables."""
     names = [name for name, _, _ in VIEWS]
@@ -109,6 +113,7 @@ def view(
                             for name, title, hint in VIEWS
                         ],
                     ),
+                    *(choice or []),
                 ],
             ),
             html.P(prose(note), className="caution"),
@@ -267,8 +272,9 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         recording = str((context or {}).get("recording") or place.get("recording") or "")
         graph = str(place.get("graph") or (context or {}).get("key") or "")
         try:
-            picture = store.picture(recording, graph)
-            kernels = store.kernels(recording, graph)
+            executable = str(place.get("executable") or "")
+            picture = store.picture(recording, graph, "", executable)
+            kernels = store.kernels(recording, graph, executable)
             opened = store.get(recording).recording
         except GraphLensError:
             return {"rowData": [], "rowCount": 0}
@@ -283,7 +289,7 @@ PAGE = Page(
     description="Which kernels take the time, and how they fill the device",
     search_hint="Search nodes  /",
     needs_graph=True,
-    place=("page", "recording", "graph"),
+    place=("page", "recording", "graph", "executable"),
     layout=layout,
     skeleton=skeleton,
     register=register,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
@@ -12,14 +13,16 @@ from capture.analysis import Subject
 from .. import timing_facts
 from ..components.attributes import attributes
 from ..components.details import go_link
+from ..components.executables import picker
 from ..components.facts import fact_head
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
+from ..components.result_view import node_target
 from ..components.shell import SHELL
 from ..facts import Fact
 from ..figures.series import BUSY, IDLE, replays_figure
 from ..figures.time_colourings import ON_PATH
-from ..format import count_text, duration_text, share_text, type_text
+from ..format import ABSENT, count_text, duration_text, share_text, type_text
 from ..ids import Shell, TimelinePage
 from ..naming import type_colour
 from ..routes import replay_url
@@ -33,6 +36,8 @@ SAMPLE = (
 LONGEST = 10
 LANE_HEIGHT, AXIS_HEIGHT, MOST_HEIGHT = 44, 34, 520
 """Pixels; with more lanes than fit, lanes get lower."""
+OWN_ROWS = 60
+OWN_NODES = "Where the executable's own nodes differ from the captured ones"
 CRITICAL_MARK = " \N{BULLET}"
 MEDIANS = "No single replay was kept: bars stand at their medians, so some may seem to overlap"
 
@@ -48,29 +53,56 @@ def layout(context: Context) -> Component:
     state, store = context.state, context.store
     if not state.graph:
         return html.Div(html.P(NO_GRAPH), className="sentence")
-    subject = store.subject(state.recording, state.graph)
+    subject = store.subject(state.recording, state.graph, "", state.executable)
     if subject.timings is None or not subject.is_timed:
         return html.Div(html.P(prose(timing_facts.absent_text(subject))), className="sentence")
     timings = subject.timings
     total = len(subject.graph) if subject.info is None else subject.info.node_count
-    recording = store.get(state.recording).recording
-    others = timing_facts.other_timed(recording, state.graph, timings.executable)
     note = timing_facts.caution(timings, total)
-    if others:
-        note += f" Shown is executable {timings.executable}; {len(others)} more were traced."
     return view(
         facts=timing_facts.replay_facts(subject),
         note=note,
         kinds=kinds(subject),
         how=SAMPLE if subject.starts_from == "sample" else MEDIANS,
         replay={
-            "src": replay_url(state.recording, state.graph, context.prefix),
+            "src": replay_url(state.recording, state.graph, context.prefix, state.executable),
             "host": TimelinePage.HOST,
         },
         figure=replays_figure(timings.makespan_ns, timings.busy_ns),
         longest=longest(context, subject),
         lanes=len(set(subject.column("stream"))),
+        choice=picker(context),
+        apart=own_nodes(context, subject),
     )
+
+
+def own_nodes(context: Context, subject: Subject) -> list[Component]:
+    """Return what the executable ran that is no captured node one to one, as rows of links."""
+    assert subject.timings is not None
+    names = subject.timings.node
+    counts = Counter(names)
+    rows = [row for row, name in enumerate(names) if not name or counts[name] > 1]
+    medians, starts = subject.column("median_ns"), subject.column("start_ns")
+    streams = subject.column("stream")
+    found: list[Component] = []
+    for row in sorted(rows, key=lambda row: (names[row] == "", names[row]))[:OWN_ROWS]:
+        name = names[row]
+        cells: list[Any] = [
+            html.Span(
+                f"node {name}" if name else "of no captured node",
+                className="name",
+                title=f"one of {counts[name]} that this captured node became" if name else None,
+            ),
+            html.Span(duration_text(medians[row]) if medians else ABSENT, className="value"),
+            html.Span(duration_text(starts[row]) if starts else ABSENT, className="value"),
+            html.Span(f"stream {streams[row]}" if streams else "", className="note"),
+        ]
+        changes = node_target(name) | {"page": "timeline"} if name else {}
+        row_of = go_link(context, cells, changes, className="own-node") if name else cells
+        found.append(html.Li(row_of, className="" if name else "own-node"))
+    if len(rows) > OWN_ROWS:
+        found.append(html.Li(f"and {len(rows) - OWN_ROWS:,} more", className="absent"))
+    return found
 
 
 def longest(context: Context, subject: Subject) -> list[Component]:
@@ -79,7 +111,11 @@ def longest(context: Context, subject: Subject) -> list[Component]:
     timed = [at for at, duration in enumerate(durations) if duration is not None]
     top = sorted(timed, key=lambda at: -(durations[at] or 0))[:LONGEST]
     critical = context.store.result(
-        context.state.recording, context.state.graph, "", "critical_path"
+        context.state.recording,
+        context.state.graph,
+        "",
+        "critical_path",
+        context.state.executable,
     )
     marked = set(critical.node_marks)
     rows: list[Component] = []
@@ -121,6 +157,8 @@ def view(
     figure: dict[str, Any],
     longest: list[Component],
     lanes: int,
+    choice: list[Component] | None = None,
+    apart: list[Component] | None = None,
 ) -> Component:
     """Return the page around its data."""
     room = min(LANE_HEIGHT * max(lanes, 2) + AXIS_HEIGHT, MOST_HEIGHT)
@@ -148,6 +186,7 @@ def view(
                     html.H2("Sample replay", title=how),
                     *chips,
                     html.Div(className="spring"),
+                    *(choice or []),
                     html.Button(
                         "Fit",
                         className="text-button",
@@ -200,6 +239,14 @@ def view(
                     ),
                 ],
             ),
+            html.Details(
+                [
+                    html.Summary(OWN_NODES),
+                    html.Ul(apart or [], className="links"),
+                ],
+                className="own-nodes",
+                hidden=not apart,
+            ),
             dcc.Store(id=TimelinePage.REPLAY, data=replay),
         ],
     )
@@ -233,7 +280,7 @@ PAGE = Page(
     description="One replay in time: what ran when, on which hardware stream",
     search_hint="Search nodes  /",
     needs_graph=True,
-    place=("page", "recording", "graph"),
+    place=("page", "recording", "graph", "executable"),
     layout=layout,
     skeleton=skeleton,
     register=register,

@@ -166,7 +166,7 @@ def two_rows() -> Recording:
         bodies=[Body(node=1, index=0, role="child", graph=synthetic.chain(2))],
     )
     run = synthetic.recording({"layers": graph}, failed=False)
-    run._timings["0"] = Timings(
+    run._evidence["timings"]["0"] = Timings(
         executable="0",
         graph=LAYERS,
         node=["0", "0", "1/0/0", "1/0/1", ""],
@@ -237,7 +237,7 @@ def test_the_executable_with_most_traced_replays_is_shown() -> None:
     run = synthetic.recording({"layers": synthetic.layers(2)}, failed=False, timed=["layers"])
     again = synthetic.synthetic_timings(run.graph(LAYERS), LAYERS, "again", replays=9)
     run.executables.append(type(run.executables[0])(id="again", graph=LAYERS))
-    run._timings["again"] = again
+    run._evidence["timings"]["again"] = again
     assert shown_timings(run, LAYERS)[1] is again
     assert timing_facts.other_timed(run, LAYERS, "again") == ["0"]
 
@@ -389,7 +389,7 @@ def test_damaged_timings_leave_the_graph_to_look_at() -> None:
     def broken() -> Timings:
         raise FormatError("the stored timings are damaged: expected 10 columns, found 2")
 
-    run._timings["0"] = broken
+    run._evidence["timings"]["0"] = broken
     app = create_app(Store([("run.cgl", run)]))
     client = app.server.test_client()
     assert client.get("/scene/run", query_string={"graph": LAYERS}).status_code == 200
