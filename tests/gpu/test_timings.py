@@ -136,9 +136,10 @@ def test_bodies_of_conditionals_are_timed(tmp_path: Path) -> None:
     from cuda.bindings import driver
 
     nodes = load_example("all_node_types")
-    kernels, flags = nodes.load_kernels(), torch.full((4,), -1, dtype=torch.int32, device="cuda")
+    flags = torch.full((4,), -1, dtype=torch.int32, device="cuda")
     x = torch.ones(nodes.COUNT, device="cuda")
     warm(lambda: x.mul_(1.0))
+    kernels = nodes.load_kernels()
     outer = torch.cuda.CUDAGraph()
 
     def add_loop() -> None:
