@@ -3,11 +3,11 @@
 ``python -m tests.benchmarks.tracing [--nodes 100 1000 10000] [--rounds 3] [--out FILE]`` needs a
 GPU.
 
-Processes of three kinds take turns, each going through all chains: one is recorded and its first replays are traced by us; one
-switches CUPTI's activity records on with two calls, has buffers, and nothing else; one has
-neither. In each a chain of equal kernels is captured and replayed with an event on either side,
-and the median GPU time of its replays is taken. ``tracing`` is bare CUPTI over no tracing, which
-is what any tool pays; ``ours`` is our traced replays over bare CUPTI's.
+Processes of three kinds take turns, each going through all chains: one is recorded and its first
+replays are traced by us; one switches CUPTI's activity records on with two calls, has buffers, and
+nothing else; one has neither. In each a chain of equal kernels is captured and replayed with an
+event on either side, and the median GPU time of its replays is taken. ``tracing`` is bare CUPTI
+over no tracing, which is what any tool pays; ``ours`` is our traced replays over bare CUPTI's.
 """
 
 from __future__ import annotations
