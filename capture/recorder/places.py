@@ -77,6 +77,11 @@ def _is_user(file: str, torch: str) -> bool:
     return not file.startswith(_STDLIB) or file.startswith(_SITE)
 
 
+def is_user(file: str) -> bool:
+    """Say whether a file is neither torch's, Python's own nor ours."""
+    return _is_user(file, _torch_folder())
+
+
 def is_generated(file: str) -> bool:
     """Say whether a file is code that torch's compiler wrote: its names are digests."""
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")
