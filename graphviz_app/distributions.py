@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from capture.distributions import quantile
+
 P95_SAMPLES = 20
 """With fewer samples the 95th percentile would be the largest one."""
-
-
-def quantile(ordered: Sequence[int], share: float) -> float:
-    """Return a quantile of sorted samples, between neighbours in proportion.
-
-    Parameters
-    ----------
-    ordered : sequence of int
-        At least one, sorted.
-    share : float
-        0 is the smallest, 1 the largest.
-
-    Examples
-    --------
-    >>> quantile([1, 2, 3, 4], 0.5), quantile([7], 0.25)
-    (2.5, 7.0)
-    """
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from capture.errors import GraphLensError, NothingRecordedError
 from capture.model import Recording
 
 from ..format import counted, duration_text
+
+if TYPE_CHECKING:
+    from capture.measure_request import MeasureRequest
 
 
 def default_output(target: str) -> Path:
@@ -35,6 +39,7 @@ def record_to(
     target: str,
     args: Sequence[str],
     timings: int | None = None,
+    measure: MeasureRequest | None = None,
 ) -> tuple[Path, int, bool]:
     """Record a workload; return the file, the workload's exit code and whether it was written.
 
@@ -42,6 +47,8 @@ def record_to(
     ----------
     timings : int, optional
         Replays of each graph to trace; 0 for none.
+    measure : MeasureRequest, optional
+        What to measure once the workload has ended.
 
     Raises
     ------
@@ -57,7 +64,7 @@ def record_to(
     typed = ["-m", target, *args] if module else [target, *args]
     folder = folders.make(output, typed, force)
     try:
-        code = launch.run(command, folder, timings)
+        code = launch.run(command, folder, timings, measure)
     except OSError as error:
         folders.remove(folder)
         raise GraphLensError(f"cannot start {command[0]}: {error}") from error
