@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..codec import collection_paused
 from ..errors import FormatError, InvalidGraphError, NewerVersionError, TooLargeError
 from ..evidence import StoredKind
 from ..model import Executable
@@ -33,7 +34,8 @@ def decode(data: bytes, where: str) -> Any:
     if values > MAX_VALUES:
         raise TooLargeError(f"{where} holds about {values} values; at most {MAX_VALUES} are read")
     try:
-        return msgspec.json.decode(data)
+        with collection_paused():
+            return msgspec.json.decode(data)
     except RecursionError:
         raise TooLargeError(f"{where} is nested too deeply to be a recording") from None
     except UnicodeDecodeError as error:

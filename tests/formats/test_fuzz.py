@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 import capture.formats as formats
 from capture.errors import FormatError, LookupFailed
+from capture.evidence import STORED
 from tests.formats.test_driver_dot import DATA
 from tests.helpers.recordings import chain, recording_of
+from tests.helpers.stored_evidence import with_evidence
 
 LIMIT_SECONDS = 10
 EXTENSIONS = {"cgl": ".cgl", "json": ".json", "node-link": ".nodelink.json", "driver-dot": ".dot"}
@@ -34,7 +36,10 @@ def original(name: str) -> bytes:
     if name == "driver-dot":
         return (DATA / "alltypes_all.dot").read_bytes()
     stream = BytesIO()
-    formats.write_stream(formats.read(DATA / "alltypes_all.dot"), stream, name)
+    recording = formats.read(DATA / "alltypes_all.dot")
+    if name in ("cgl", "json"):
+        recording = with_evidence(recording)
+    formats.write_stream(recording, stream, name)
     return stream.getvalue()
 
 
@@ -45,9 +50,10 @@ def read_all(path: Path) -> None:
         recording = formats.read(path)
         with suppress(FormatError):
             _ = recording.timeline
-        for executable in recording.timed:
-            with suppress(FormatError):
-                recording.timings(executable)
+        for kind in STORED:
+            for owner in recording.stored(kind):
+                with suppress(FormatError):
+                    recording.evidence(kind, owner)
         for key in [*recording.graphs, *recording.failed]:
             # A graph whose nodes are not in the file is no damage.
             with suppress(FormatError, LookupFailed):

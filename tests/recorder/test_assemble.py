@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from capture.benchmarks import Benchmark
 from capture.codec import dump
 from capture.errors import FormatError, NewerVersionError, NothingRecordedError, OutputError
-from capture.model import EvidenceKind, GraphInfo
+from capture.model import EvidenceKind, Failure, GraphInfo
 from capture.recorder import folder as folders
 from capture.recorder.assemble import assemble
 from capture.recorder.journal import FileJournal
@@ -17,6 +18,7 @@ from capture.recorder.pack import pack
 from capture.recorder.sink import Sink
 from capture.timings import Timings
 from tests.helpers import synthetic
+from tests.helpers.stored_evidence import synthetic_origins
 
 
 def sink_in(folder: Path) -> Sink:
@@ -237,6 +239,51 @@ def test_timings_belong_to_their_executable_or_are_absent_with_a_reason(folder: 
     )
     assert evidence[1].reason == "node timings were not recorded: it was never replayed"
     assert evidence[2].reason == "node timings were not recorded: a profiler came"
+
+
+def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> None:
+    sink = sink_in(folder)
+    for serial in (1, 2, 3):
+        add(sink, serial, key=f"run.py:main#{serial}")
+    failed = GraphInfo(key="run.py:main#4", name="f", started_ns=4)
+    failed.failure = Failure(error="E", message="", nodes_read=False)
+    sink.graph(4, failed, None, failed=True)
+    for serial in (1, 4):
+        document = dump(synthetic_origins("", 3))
+        sink.write("origins", serial, document=document, duration_ns=700)
+    sink.write("origins_absent", 2, text="another dispatch mode was active")
+    sink.write("benchmarks", 1, document=dump(Benchmark(graph="", replay_ns=[9])))
+    sink.write(
+        "benchmarks", 1, document=dump(Benchmark(graph="", replay_ns=[9, 8], launch_cpu_ns=[3]))
+    )
+    sink.write("benchmarks", 2, document=dump(Benchmark(graph="", refused="it has host nodes")))
+    sink.write("benchmarks", 3, document={"graph": "", "replay_ns": "x"})
+    with only_journal(folder).open("ab") as stream:  # what a crash leaves
+        stream.write(b'{"kind": "benchmarks", "serial": 1, "document": {"gra')
+    recording = assemble(folder)
+    one, two, three = recording.graphs
+    assert recording.with_origins == [one, "run.py:main#4"]
+    assert recording.origins(one) == synthetic_origins(one, 3)
+    assert recording.origins("run.py:main#4") == synthetic_origins("run.py:main#4", 3)
+    assert recording.benchmarked == [one, two]
+    assert recording.benchmark(one) == Benchmark(graph=one, replay_ns=[9, 8], launch_cpu_ns=[3])
+    origins = [recording.info(key).evidence["origins"] for key in (one, two, three)]
+    assert (origins[0].present, origins[0].how) == (True, "operators: synthetic")
+    assert origins[0].cost_ns == 700
+    assert origins[1].reason.endswith("not recorded: another dispatch mode was active")
+    assert not origins[2].present
+    assert recording.info("run.py:main#4").evidence["origins"].present
+    measured = [recording.info(key).evidence["benchmarks"] for key in (one, two, three)]
+    assert measured[0].present
+    assert "2 replays of our own" in measured[0].how
+    assert (measured[1].present, measured[1].reason) == (False, "it has host nodes")
+    assert "cglens bench" in measured[2].reason
+    warnings = " ".join(recording.metadata.warnings)
+    assert "benchmarks: Expected `array`" in warnings
+    assert "ends in the middle of a record" in warnings
+    packed = pack(folder, folder.parent / "packed.cgl")
+    assert packed.benchmark(one) == recording.benchmark(one)
+    assert packed.origins("run.py:main#4") == recording.origins("run.py:main#4")
 
 
 def test_a_full_disk_leaves_no_folder_behind(
