@@ -29,6 +29,7 @@ CAPTURE = {
     "selection": {"errors", "model", "names"},
     "driver": {"errors", "model"},
     "nodes": {"errors", "registry", "model", "driver"},
+    "failures": {"errors", "registry"},
     "arguments": {"errors", "model", "nodes", "names"},
     "topology": {"errors", "model", "nodes", "columns", "codec"},
     "codec": {"errors", "model", "nodes", "columns", "evidence"},

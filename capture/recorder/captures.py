@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter_ns as clock
 from typing import Any
 
 from ..extract import Extraction, extract
-from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo, Place
+from ..failures import Raised
+from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo
+from .failing import STATUS, failure_of, last_error
 from .observer import Tracked
 from .open_capture import OpenCapture
 from .places import place_key
@@ -27,20 +30,32 @@ class CaptureObserver(ReplayObserver):
             tracked = self._track(graph)
             if tracked.capture is not None:
                 self._abandon(tracked, "another capture began on the same graph object")
-            ours = getattr(self.ours, "spot", None)
-            if ours is not None:
-                capture.spot, capture.how = ours, "captured"
-            spot = capture.spot
-            key = place_key(spot.place, self.roots)
-            capture.ordinal = self._ordinals.get(key, 0)
-            self._ordinals[key] = capture.ordinal + 1
-            capture.key = f"{key}#{capture.ordinal}"
-            if spot.label:
-                capture.key += f"+{spot.label.replace(', ', '+')}"
+            self._name(capture)
             tracked.capture = capture
             self._latest[capture.stream_handle] = capture
+            self.errors.begin(id(capture))
             capture.begin_cost_ns = clock() - capture.begin_ns
             self._costs["begin_ns"] += capture.begin_cost_ns
+
+    def _name(self, capture: OpenCapture) -> None:
+        """Give a capture its key."""
+        ours = getattr(self.ours, "spot", None)
+        if ours is not None:
+            capture.spot, capture.how = ours, "captured"
+        spot = capture.spot
+        key = place_key(spot.place, self.roots)
+        capture.ordinal = self._ordinals.get(key, 0)
+        self._ordinals[key] = capture.ordinal + 1
+        capture.key = f"{key}#{capture.ordinal}"
+        if spot.label:
+            capture.key += f"+{spot.label.replace(', ', '+')}"
+
+    def not_begun(self, capture: OpenCapture, error: Raised) -> None:
+        """Write a capture whose begin was refused."""
+        with self._lock:
+            self._name(capture)
+            capture.unread = "the capture never began"
+            self.failed(capture, error, "begin")
 
     def reading(self, graph: object) -> OpenCapture | None:
         """Read a capture that is about to end; return it."""
@@ -58,7 +73,12 @@ class CaptureObserver(ReplayObserver):
         try:
             if not capture.handle:
                 raise ValueError(capture.no_handle or "the capture gave no graph handle")
-            capture.extraction = extract(self.driver(), capture.handle, name=capture.name)
+            driver = self.driver()
+            info = driver.capture_info(capture.stream_handle)
+            capture.status, capture.last_nodes = STATUS.get(info.status, ""), info.last_nodes
+            capture.extraction = extract(driver, capture.handle, name=capture.name)
+            if self.keeper is not None:
+                self.keeper.clone(driver, capture)
         except Exception as error:
             capture.unread = f"{type(error).__name__}: {error}"
         capture.read_ns = clock() - start
@@ -82,12 +102,15 @@ class CaptureObserver(ReplayObserver):
             tracked.capture = None
             self.captured_count += 1
             info = self._info(capture)
+            errors = self.errors.end(id(capture))
             if capture.cause is not None:
-                name, message, place = capture.cause
-                at = f" at {place.file}:{place.line}" if place else ""
+                cause = capture.cause
+                where = cause.place
+                at = f" at {where.file}:{where.line}" if where else ""
+                info.failure = failure_of(capture, cause, "inside", errors, self.errors.works)
                 info.warnings.append(
-                    f"{name}{at} left the capture before its end ({message}); torch ended it "
-                    f"without an error, so this graph holds what was captured until then"
+                    f"{cause.error}{at} left the capture before its end ({cause.message}); torch "
+                    f"ended it without an error, so this graph holds what was captured until then"
                 )
             unread = capture.extraction is None
             if capture.extraction is not None and self.tracer is not None and self.tracer.open:
@@ -105,6 +128,8 @@ class CaptureObserver(ReplayObserver):
             tracked.serial = self._serial
             tracked.instantiations = 0
             tracked.executable = None
+            if self.keeper is not None:
+                self.keeper.keep(self.driver(), graph, capture, self._serial)
             self._write_graph(info, capture, failed=unread)
             start = capture.begin_ns
             self._event("capture", tracked.serial, start, capture.duration_ns, capture.thread)
@@ -119,19 +144,24 @@ class CaptureObserver(ReplayObserver):
                 tracked.source = None  # its graph is gone, and cannot be instantiated again
             self._flush_if_due()
 
-    def failed(self, capture: OpenCapture, error: str, message: str, place: Place | None) -> None:
-        """Write a capture that did not become a graph."""
+    def failed(self, capture: OpenCapture, error: Raised, stage: str) -> None:
+        """Write a capture that did not become a graph.
+
+        Parameters
+        ----------
+        error : Raised
+            What reached the script.
+        stage : str
+            ``"begin"``, ``"inside"``, ``"end"`` or ``"never ended"``.
+        """
         with self._lock:
+            errors = self.errors.end(id(capture))
             info = self._info(capture)
-            info.failure = Failure(
-                error=error,
-                message=message,
-                place=place,
-                nodes_read=capture.extraction is not None,
-                reason="" if capture.extraction is not None else capture.unread,
-            )
+            info.failure = failure_of(capture, error, stage, errors, self.errors.works)
             self._serial += 1
             self.failed_count += 1
+            if self.keeper is not None:
+                self.keeper.failed(self._driver, capture)
             self._write_graph(info, capture, failed=True)
             self._event(
                 "capture_failed",
@@ -139,7 +169,7 @@ class CaptureObserver(ReplayObserver):
                 capture.begin_ns,
                 capture.duration_ns,
                 capture.thread,
-                error,
+                error.error,
             )
 
     def close_failed(self, graph: object) -> None:
@@ -188,6 +218,13 @@ class CaptureObserver(ReplayObserver):
                     text="it was read from a handle, and what launches it was not seen",
                 )
 
+    def called(self, graph: object, call: Callable[[], Any]) -> None:
+        """Take note of the function that a graph object was captured from by us."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None and tracked.serial and self.keeper is not None:
+                self.keeper.function(tracked.serial, call)
+
     def note(self, graph: object, name: str, value: Any) -> None:
         """Add something to what is known about the graph of a graph object."""
         with self._lock:
@@ -205,7 +242,15 @@ class CaptureObserver(ReplayObserver):
         else:
             capture.unread = "the capture was over before its nodes could be read"
             capture.end_ns = clock()
-        self.failed(capture, "CaptureNotEnded", f"{why} before capture_end was called", None)
+        if capture.refused_end is not None:
+            self.failed(capture, capture.refused_end, "end")
+            return
+        error = next(iter(self.errors.so_far(id(capture))), None)
+        if error is None and self.finishing:
+            error = last_error()
+        if error is None:
+            error = Raised("CaptureNotEnded", f"{why} before capture_end was called")
+        self.failed(capture, error, "never ended")
 
     def _info(self, capture: OpenCapture) -> GraphInfo:
         info = capture.info()

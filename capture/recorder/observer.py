@@ -17,6 +17,7 @@ from ..driver.records import RELAXED
 from ..model import Graph
 from ..nodes import node_types
 from ..timings import Timings
+from .error_watch import ErrorWatch
 from .open_capture import OpenCapture
 from .sink import Sink
 from .timeline import ExecutableState, Run, RunRow
@@ -89,6 +90,22 @@ class Tracer(Protocol):
         """Return timings of every executable, or why there are none."""
 
 
+class Keeper(Protocol):
+    """What keeps graphs for replays of our own, as far as an observer knows it."""
+
+    def clone(self, driver: Any, capture: OpenCapture) -> None:
+        """Clone a graph whose nodes were just read; part of the cost of reading."""
+
+    def keep(self, driver: Any, graph: Any, capture: OpenCapture, serial: int) -> None:
+        """Keep a graph whose capture has ended well."""
+
+    def function(self, serial: int, call: Callable[[], Any]) -> None:
+        """Take note of the function that a graph was captured from by us."""
+
+    def failed(self, driver: Any, capture: OpenCapture) -> None:
+        """Drop the clone of a capture that did not end well."""
+
+
 class Observer:
     """State that hooks report into and sinks are fed from; all of it behind one lock.
 
@@ -103,7 +120,14 @@ class Observer:
     ) -> None:
         self.sinks: list[Sink] = []
         self.run = Run()
+        self.errors = ErrorWatch()
+        self.finishing = False
+        """Whether the process is ending."""
         self.counted: dict[int, ExecutableState] = {}
+        self.keeper: Keeper | None = None
+        """Keeps graphs for replays of our own, where those were asked for."""
+        self.muted = False
+        """Whether captures and replays are our own, and not to be recorded."""
         self.ours = threading.local()
         """``ours.spot`` is set while we capture a function ourselves: its own place."""
         self.captured_count = 0
@@ -145,7 +169,7 @@ class Observer:
     @property
     def active(self) -> bool:
         """Whether anything is written anywhere."""
-        return bool(self.sinks)
+        return bool(self.sinks) and not self.muted
 
     def driver(self) -> Driver:
         """Return the driver, opening it the first time."""
@@ -170,6 +194,11 @@ class Observer:
         self._costs["start_ns"] = clock() - start
         self._driver = driver
         return driver
+
+    def add_cost(self, name: str, duration_ns: int) -> None:
+        """Add to what recording cost this process."""
+        key = f"{name}_ns"
+        self._costs[key] = self._costs.get(key, 0) + duration_ns
 
     def costs(self) -> dict[str, int]:
         """Return what recording cost this process until now, in nanoseconds by kind of work."""

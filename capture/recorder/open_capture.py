@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..extract import Extraction
+from ..failures import Raised
 from ..model import GraphInfo, Place
 from .places import Spot, short_name
 
@@ -60,13 +61,25 @@ class OpenCapture:
         self.read_ns = 0
         self.extraction: Extraction | None = None
         self.unread = ""
-        self.cause: tuple[str, str, Place | None] | None = None
-        """(class, message, place) of the exception that was leaving the capture at its end."""
+        self.cause: Raised | None = None
+        """The exception that was leaving the capture at its end."""
+        self.refused_end: Raised | None = None
+        """The error of an end that left the capture going on, such as one on another stream."""
+        self.status = ""
+        """``"active"`` or ``"invalidated"``: what CUDA said just before the end."""
+        self.last_nodes: list[int] = []
+        """Handles that the capturing stream's next node would depend on, just before the end."""
+        self.operator = ""
+        """The last operator before the end, where operators were recorded."""
 
     @property
     def name(self) -> str:
         """Name of the graph for people."""
         return short_name(self.spot.place, self.spot.label)
+
+    def place_of_node(self, position: int) -> Place | None:
+        """Return the user's line that a node comes from, where that was recorded."""
+        return None
 
     @property
     def duration_ns(self) -> int:

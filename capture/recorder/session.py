@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from time import perf_counter_ns as clock
 
+from ..timings import Timings
 from .captures import CaptureObserver
 from .observer import working_roots
 from .sink import Sink
@@ -33,6 +34,12 @@ class Session(CaptureObserver):
             sink.open()
             self.sinks.append(sink)
 
+    def stop_tracing(self) -> dict[int, Timings]:
+        """Write node timings and let go of CUPTI; return them by the serial of their graph."""
+        with self._lock:
+            self._end_run()
+            return self._finish_tracing()
+
     def remove(self, sink: Sink) -> None:
         """Finish a sink: everything that happened is in its journal after this."""
         with self._lock:
@@ -55,6 +62,7 @@ class Session(CaptureObserver):
     def finish(self) -> None:
         """Close every open capture and every sink, at the end of the process."""
         with self._lock:
+            self.finishing = True
             for tracked in list(self._tracked.values()):
                 if tracked.capture is not None:
                     self._abandon(tracked, "the process ended")
@@ -64,6 +72,8 @@ class Session(CaptureObserver):
     def forked(self) -> None:
         """Become the recorder of a forked child: nothing of the parent's is ours."""
         self._lock = threading.RLock()
+        self.errors.abandon()
+        self.keeper = None
         self._tracked.clear()
         self.counted.clear()
         self._runs.clear()

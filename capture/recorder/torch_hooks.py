@@ -19,8 +19,9 @@ from time import perf_counter_ns as clock
 from types import ModuleType
 from typing import Any
 
+from .causes import raised, raised_at
 from .open_capture import OpenCapture
-from .places import current_exception, innermost, locate
+from .places import current_exception, locate
 from .session import Session
 
 Original = Callable[..., Any]
@@ -85,7 +86,12 @@ def _capture_begin(session: Session, original: Original) -> Original:
                 session.driver()
                 if session.tracer is not None:
                     session.tracer.prepare()
-        result = original(self, *args, **kwargs)
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            if session.active:
+                _not_begun(session, self, error, args, kwargs)
+            raise
         if session.active:
             begin_ns = clock()
             try:
@@ -97,8 +103,30 @@ def _capture_begin(session: Session, original: Original) -> Original:
     return capture_begin
 
 
+def _not_begun(
+    session: Session,
+    graph: Any,
+    error: BaseException,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    import sys
+
+    try:
+        thread = threading.current_thread().name
+        described = raised_at(error, sys._getframe(2), thread)
+        session.not_begun(_opened(session, graph, clock(), args, kwargs, began=False), described)
+    except Exception as problem:
+        session.complain("a capture that did not begin", problem)
+
+
 def _opened(
-    session: Session, graph: Any, begin_ns: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    session: Session,
+    graph: Any,
+    begin_ns: int,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    began: bool = True,
 ) -> OpenCapture:
     import sys
 
@@ -107,7 +135,7 @@ def _opened(
     stream = torch.cuda.current_stream()
     handle, no_handle = 0, ""
     try:
-        handle = session.driver().capture_info(stream.cuda_stream).graph
+        handle = session.driver().capture_info(stream.cuda_stream).graph if began else 0
     except Exception as error:
         no_handle = str(error)
     pool = kwargs.get("pool", args[0] if args else None)
@@ -119,7 +147,7 @@ def _opened(
         mode=str(mode),
         pool=_pool(pool),
         begin_ns=begin_ns,
-        spot=locate(sys._getframe(2), graph),
+        spot=locate(sys._getframe(2 if began else 3), graph),
         thread=threading.current_thread().name,
         error_id=current_exception()[0],
         no_handle=no_handle,
@@ -179,40 +207,25 @@ def _note_cause(capture: OpenCapture) -> None:
     if error is None or identity == capture.error_id:
         capture.cause = None
     else:
-        capture.cause = (_name(error), _text(error), innermost(error.__traceback__))
+        capture.cause = raised(error, capture.thread)
 
 
 def _failed(session: Session, graph: Any, capture: OpenCapture, error: BaseException) -> None:
     try:
+        import sys
+
+        described = raised_at(error, sys._getframe(2), threading.current_thread().name)
         if session.still_capturing(capture):
-            return  # ended on another stream, for example: the caller may try again
+            # Ended on another stream, for example: the caller may try again.
+            capture.refused_end = described
+            return
         session.close_failed(graph)
         if capture.cause is not None:
-            name, message, place = capture.cause
+            session.failed(capture, capture.cause, "inside")
         else:
-            import sys
-
-            name, message = _name(error), _text(error)
-            place = locate(sys._getframe(2), graph).place
-        session.failed(capture, name, message, place)
+            session.failed(capture, described, "end")
     except Exception as problem:
         session.complain("a failed capture", problem)
-
-
-def _name(error: BaseException) -> str:
-    kind = type(error)
-    return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else (f"{kind.__module__}.{kind.__qualname__}")
-    )
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return "its message could not be made"
 
 
 def _keeps_graph(graph: Any) -> bool:

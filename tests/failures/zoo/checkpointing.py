@@ -1,6 +1,6 @@
 """Checkpoint with the state of random generators preserved.
 
-kind: unregistered_generator
+kind: random_generator
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Save the generator's state inside the capture, as checkpointing does.
 
-kind: unregistered_generator
+kind: random_generator
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Seed the generator inside the capture.
 
-kind: unregistered_generator
+kind: random_generator
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Draw from a generator that the graph does not know.
 
-kind: unregistered_generator
+kind: random_generator
 """
 
 import torch

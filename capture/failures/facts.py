@@ -1,0 +1,286 @@
+"""What is known when a capture has failed: what the kinds of failure are told apart by."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+UNSUPPORTED = 900
+INVALIDATED = 901
+MERGE = 902
+UNMATCHED = 903
+UNJOINED = 904
+ISOLATION = 905
+IMPLICIT = 906
+CAPTURED_EVENT = 907
+WRONG_THREAD = 908
+ILLEGAL_STATE = 401
+OUT_OF_MEMORY = 2
+
+CODES = {
+    UNSUPPORTED: (
+        "cudaErrorStreamCaptureUnsupported",
+        "operation not permitted when stream is capturing",
+    ),
+    INVALIDATED: (
+        "cudaErrorStreamCaptureInvalidated",
+        "operation failed due to a previous error during capture",
+    ),
+    MERGE: (
+        "cudaErrorStreamCaptureMerge",
+        "operation would result in a merge of separate capture sequences",
+    ),
+    UNMATCHED: (
+        "cudaErrorStreamCaptureUnmatched",
+        "capture was not ended in the same stream as it began",
+    ),
+    UNJOINED: ("cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"),
+    ISOLATION: (
+        "cudaErrorStreamCaptureIsolation",
+        "dependency created on uncaptured work in another stream",
+    ),
+    IMPLICIT: (
+        "cudaErrorStreamCaptureImplicit",
+        "operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    CAPTURED_EVENT: (
+        "cudaErrorCapturedEvent",
+        "operation not permitted on an event last recorded in a capturing stream",
+    ),
+    WRONG_THREAD: (
+        "cudaErrorStreamCaptureWrongThread",
+        "attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    ILLEGAL_STATE: (
+        "cudaErrorIllegalState",
+        "the operation cannot be performed in the present state",
+    ),
+    OUT_OF_MEMORY: ("cudaErrorMemoryAllocation", "out of memory"),
+}
+"""Numbers of ``cudaError_t`` (equal in ``CUresult``) with their names and CUDA's own texts."""
+
+_DRIVER_NAMES = {
+    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": UNSUPPORTED,
+    "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED": INVALIDATED,
+    "CUDA_ERROR_STREAM_CAPTURE_MERGE": MERGE,
+    "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED": UNMATCHED,
+    "CUDA_ERROR_STREAM_CAPTURE_UNJOINED": UNJOINED,
+    "CUDA_ERROR_STREAM_CAPTURE_ISOLATION": ISOLATION,
+    "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT": IMPLICIT,
+    "CUDA_ERROR_CAPTURED_EVENT": CAPTURED_EVENT,
+    "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD": WRONG_THREAD,
+    "CUDA_ERROR_ILLEGAL_STATE": ILLEGAL_STATE,
+}
+_CUDA = re.compile(r"\bcuda|CUDA|\bcu(blas|dnn|fft|solver|sparse|rand)|\bnvrtc|\bNCCL", re.I)
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One line of Python that was running."""
+
+    file: str
+    line: int
+    function: str = ""
+    user: bool = True
+    """False for torch, Triton, Python itself and ourselves."""
+    call: str = ""
+    """Source text of the expression that was being evaluated."""
+    instruction: str = ""
+    """Name of the bytecode instruction, such as ``"CALL"``."""
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """One exception: what it said, and where.
+
+    Attributes
+    ----------
+    error : str
+        Class, with its module unless that is ``builtins``.
+    message : str
+    code : int or None
+        CUDA's number, where the exception or its text has it.
+    thread : str
+        Name of the thread.
+    frames : tuple of Frame
+        Innermost first.
+    """
+
+    error: str
+    message: str
+    code: int | None = None
+    thread: str = ""
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The first line of the message: torch appends advice of its own."""
+        return self.message.strip().partition("\n")[0]
+
+    @property
+    def place(self) -> Frame | None:
+        """The innermost frame of the user's code, else the innermost of all."""
+        for frame in self.frames:
+            if frame.user:
+                return frame
+        return self.frames[0] if self.frames else None
+
+
+NOTHING = Raised("", "")
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that kinds may look at.
+
+    Attributes
+    ----------
+    first : Raised
+        The error to explain: the first one where others followed from it.
+    surfaced : Raised
+        The error that reached the script.
+    stage : str
+        ``"begin"``, ``"inside"``, ``"end"``, or ``"never ended"``.
+    status : str
+        Of the capture just before its end: ``"active"``, ``"invalidated"``, or empty.
+    mode : str
+        ``"global"``, ``"thread_local"`` or ``"relaxed"``.
+    thread : str
+        Name of the thread that captured.
+    node_count : int or None
+        Nodes that were captured until then.
+    operator : str
+        The last operator before the failure, such as ``"aten._local_scalar_dense.default"``.
+    unjoined : tuple of int
+        Positions of nodes that end a branch which the capturing stream does not wait for.
+    others : tuple of (str, tuple of Frame)
+        Other threads that were alive, with what they were doing.
+    watched : bool
+        Whether errors were watched from the begin: if so, `first` is the first one that Python saw.
+    """
+
+    first: Raised = NOTHING
+    surfaced: Raised = NOTHING
+    stage: str = "inside"
+    status: str = ""
+    mode: str = ""
+    thread: str = ""
+    node_count: int | None = None
+    operator: str = ""
+    unjoined: tuple[int, ...] = ()
+    others: tuple[tuple[str, tuple[Frame, ...]], ...] = ()
+    watched: bool = False
+
+    @property
+    def code(self) -> int | None:
+        """CUDA's number of the first error."""
+        return self.first.code
+
+    @property
+    def message(self) -> str:
+        """Message of the first error, in lower case."""
+        return self.first.message.lower()
+
+    @property
+    def call(self) -> str:
+        """Source text of what failed in the user's line."""
+        place = self.first.place
+        return place.call if place is not None else ""
+
+    @property
+    def instruction(self) -> str:
+        """Bytecode instruction that failed in the user's line."""
+        place = self.first.place
+        return place.instruction if place is not None else ""
+
+    @property
+    def method(self) -> str:
+        """Name of what was called in the user's line, such as ``"item"``.
+
+        Examples
+        --------
+        >>> frame = Frame("train.py", 3, call="loss.mean().item()", instruction="CALL")
+        >>> Facts(first=Raised("RuntimeError", "", frames=(frame,))).method
+        'item'
+        """
+        return called(self.call)
+
+    def inside(self, *parts: str) -> Frame | None:
+        """Return the innermost library frame whose ``file:function`` ends with one of `parts`.
+
+        Parts are written with slashes; ``"triton/"`` stands for a folder anywhere in the path.
+        """
+        for frame in self.first.frames:
+            if frame.user:
+                continue
+            path = f"{frame.file.replace(chr(92), '/')}:{frame.function}"
+            for part in parts:
+                if f"/{part}" in path if part.endswith("/") else path.endswith(part):
+                    return frame
+        return None
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the first error is CUDA's or one of its libraries', or torch's about them."""
+        return is_cuda(self.first.error, self.first.message, self.code)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the first error was raised in another thread than the one that captured."""
+        return bool(self.first.thread and self.thread and self.first.thread != self.thread)
+
+
+def is_cuda(error: str, message: str, code: int | None = None) -> bool:
+    """Say whether an exception is about CUDA at all."""
+    return (
+        code is not None
+        or "AcceleratorError" in error
+        or "CUDA" in error
+        or bool(_CUDA.search(message))
+    )
+
+
+def code_of(message: str) -> int | None:
+    """Return CUDA's number of the error that a message is about, from its name or its text.
+
+    Examples
+    --------
+    >>> code_of("CUDA error: operation not permitted when stream is capturing")
+    900
+    >>> code_of("expected 128 rows") is None
+    True
+    """
+    for name, code in _DRIVER_NAMES.items():
+        if name in message:
+            return code
+    for code, (name, text) in CODES.items():
+        if name in message or (code != OUT_OF_MEMORY and text in message):
+            return code
+    if "CUDA error: out of memory" in message:
+        return OUT_OF_MEMORY
+    return None
+
+
+def code_name(code: int | None) -> str:
+    """Return CUDA's name of an error, or its number as text where it is none of a capture's."""
+    if code is None:
+        return ""
+    return CODES[code][0] if code in CODES else f"CUDA error {code}"
+
+
+def called(expression: str) -> str:
+    """Return the name that an expression calls, empty where it is no call.
+
+    Examples
+    --------
+    >>> called("y.square().mean().item()"), called("torch.cuda.synchronize()"), called("a > b")
+    ('item', 'synchronize', '')
+    """
+    text = expression.strip()
+    if not text.endswith(")"):
+        return ""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[place], 0)
+        if depth == 0:
+            found = re.search(r"([A-Za-z_][A-Za-z_0-9]*)\s*$", text[:place])
+            return found.group(1) if found else ""
+    return ""

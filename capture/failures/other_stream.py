@@ -1,0 +1,33 @@
+"""The capture depends on work that is not captured."""
+
+from __future__ import annotations
+
+from .base import NO, PROGRAMMING_GUIDE, FailureKind, Match, certain
+from .facts import ISOLATION, Facts
+
+
+def matches(facts: Facts) -> Match:
+    """Look for CUDA's own error for it."""
+    if facts.code == ISOLATION:
+        return certain(f"CUDA says so: {facts.first.line}")
+    return NO
+
+
+KIND = FailureKind(
+    name="other_stream",
+    title="Dependency on another, non-capturing stream",
+    meaning=(
+        "A captured operation was to wait for work that is outside the capture. A graph cannot "
+        "hold such a dependency, because at its replay that work is long over, or comes again."
+    ),
+    advice=(
+        "Wait for the other stream before the capture begins "
+        "(`torch.cuda.synchronize()`, or `stream.wait_stream(other)`), not inside.",
+        "To take the other stream's work into the graph, fork it inside: "
+        "`side.wait_stream(torch.cuda.current_stream())` first, then launch on `side`, then "
+        "`torch.cuda.current_stream().wait_stream(side)`.",
+        "Record events that are waited for inside the capture, inside the capture as well.",
+    ),
+    documentation=PROGRAMMING_GUIDE,
+    matches=matches,
+)

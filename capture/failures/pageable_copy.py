@@ -1,0 +1,45 @@
+"""A copy between the GPU and host memory that is not pinned."""
+
+from __future__ import annotations
+
+from .base import NO, FailureKind, Match, certain, likely
+from .facts import UNSUPPORTED, Facts
+
+CALLS = ("to", "cuda", "copy_", "tensor", "as_tensor", "asarray", "from_numpy", "scatter", "full")
+
+
+def matches(facts: Facts) -> Match:
+    """Look for torch's own words, or a copy from the host that CUDA refused."""
+    if facts.elsewhere:
+        return NO
+    if "cpu tensor is pinned" in facts.message or "pin_memory" in facts.message:
+        if facts.method in ("cpu", "numpy", "tolist", "item"):
+            return NO
+        return certain(f"torch says: {facts.first.line}")
+    if facts.code == UNSUPPORTED and facts.method in CALLS:
+        return likely(f"`{facts.call}` copies from host memory, and CUDA refused it")
+    if facts.code == UNSUPPORTED and "aten._to_copy" in facts.operator:
+        return likely(f"{facts.operator} copied between host and GPU")
+    return NO
+
+
+KIND = FailureKind(
+    name="pageable_copy",
+    title="Copy of pageable host memory",
+    meaning=(
+        "A copy from or to host memory that is not pinned is staged by the driver and waits for "
+        "it; a graph could not repeat that, and would read the host memory of the capture again."
+    ),
+    advice=(
+        "Make the tensor on the GPU before the capture, and copy new values into it before each "
+        "replay: `static_input.copy_(batch)`.",
+        "Make constants with `torch.full`, `torch.zeros` or `torch.arange(..., device='cuda')`: "
+        "these launch kernels and copy nothing.",
+        "Where the copy belongs in the graph, take pinned memory that stays alive "
+        "(`pin_memory()`) with `non_blocking=True`.",
+    ),
+    documentation=(
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers"
+    ),
+    matches=matches,
+)
