@@ -142,7 +142,8 @@ def test_only_named_modules_import_cuda_torch_and_cupti() -> None:
             home = name.split(".")[0]
             allowed = {
                 "cuda": relative == "driver/cuda_bindings.py",
-                "torch": relative.startswith("recorder/torch_"),
+                "torch": relative.startswith(("recorder/torch_", "recorder/own/torch_")),
+                "pynvml": relative == "recorder/own/conditions.py",
                 "cupti": relative.startswith("recorder/cupti_"),
             }.get(home, True)
             if not allowed:

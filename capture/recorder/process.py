@@ -6,10 +6,13 @@ import atexit
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..errors import GraphLensError
+from ..measure_request import requested
 from .driver_source import open_driver
 from .journal import FileJournal
 from .session import Session
@@ -17,6 +20,9 @@ from .sink import Sink
 from .torch_facts import describe
 from .torch_hooks import TorchHooks
 from .torch_trace import ReplayTracer, traced_replays
+
+HUNG_EXIT_CODE = 75
+"""Of a process in which a replay of ours does not end."""
 
 _session: Session | None = None
 _hooks: TorchHooks | None = None
@@ -71,9 +77,23 @@ def start(folder: str, module: ModuleType | None) -> Session:
     if _environment_sink is None:
         _environment_sink = Sink(FileJournal(Path(folder)))
         current.add(_environment_sink)
+        _keep_for_measuring(current)
     if module is not None:
         hook(module)
     return current
+
+
+def _keep_for_measuring(current: Session) -> None:
+    """Keep graphs for replays of our own, where the environment asks for those."""
+    try:
+        request = requested()
+    except GraphLensError as error:
+        current.complain("measuring", error)
+        return
+    if request is not None:
+        from .own.torch_keep import Keeper
+
+        current.keeper = Keeper(request, current.complain)
 
 
 def is_recorded() -> bool:
@@ -96,6 +116,7 @@ def _follow_multiprocessing(current: Session) -> None:
 
 def _at_exit(current: Session) -> None:
     sinks = list(current.sinks)
+    hung = _measure(current)
     try:
         current.finish()
     except Exception as error:
@@ -108,3 +129,25 @@ def _at_exit(current: Session) -> None:
                 f"cglens: the recording stopped early: {journal.broken}; "
                 f"what was recorded until then is kept\n"
             )
+    if hung:
+        # A kernel that never ends keeps every other way out waiting.
+        sys.stderr.write(f"cglens: leaving at once: {hung}\n")
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(HUNG_EXIT_CODE)
+
+
+def _measure(current: Session) -> str:
+    """Replay what was kept for measuring; return why the process cannot go on, or nothing."""
+    if current.keeper is None:
+        return ""
+    try:
+        from .own.torch_measure import measure
+
+        return measure(current)
+    except KeyboardInterrupt:
+        return ""
+    except Exception as error:
+        current.complain("measuring", error)
+        return ""

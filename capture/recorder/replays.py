@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter_ns as clock
 
 from ..codec import dump
+from ..timings import Timings
 from .observer import Observer, Tracked
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
@@ -76,11 +77,12 @@ class ReplayObserver(Observer):
             self.complain("planning node timings", error)
         return tracer.callback_ns - self._heard_ns
 
-    def _finish_tracing(self) -> None:
-        """Write what was traced, and start anew."""
+    def _finish_tracing(self) -> dict[int, Timings]:
+        """Write what was traced, and start anew; return it by the serial of its graph."""
+        found: dict[int, Timings] = {}
         tracer = self.tracer
         if tracer is None:
-            return
+            return found
         reason = tracer.reason
         try:
             results = tracer.results()
@@ -89,6 +91,8 @@ class ReplayObserver(Observer):
             results = []
         self._costs["trace_ns"] += tracer.cost_ns + tracer.callback_ns
         for state, timings, why in results:
+            if timings is not None:
+                found[state.serial] = timings
             for sink in self.sinks:
                 if timings is not None:
                     document = dump(timings)
@@ -98,6 +102,7 @@ class ReplayObserver(Observer):
         for sink in self.sinks:
             sink.tracing(reason)
         self._new_tracer()
+        return found
 
     def replayed(self, graph: object, start_ns: int) -> None:
         """Count a replay that is not the current run's; the hook counts the others."""

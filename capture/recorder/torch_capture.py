@@ -101,6 +101,7 @@ def capture_function(
     graph = torch.cuda.CUDAGraph()
     with _as_ours(session, place_of(function)), torch.cuda.graph(graph):
         output = function(*args, **kwargs)
+    session.called(graph, functools.partial(function, *args, **kwargs))
     if replays > 0:
         for _ in range(replays - 1):
             graph.replay()

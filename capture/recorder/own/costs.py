@@ -1,0 +1,136 @@
+"""What single nodes cost: in a graph of their own, and by leaving them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from statistics import median, quantiles
+
+from ...benchmarks import NodeCosts
+from ...errors import DriverError
+from .setup import CAN_BE_DISABLED, Budget, Setup
+
+REPETITIONS = 20
+MOST_NODES = 500
+SAMPLES = 3
+MARGINAL_SAMPLES = 5
+NOT_TAKEN = -1
+
+
+def rows(setup: Setup, costs: NodeCosts, most: int = MOST_NODES) -> list[int]:
+    """Give every node of the outermost level its row; return the positions that are measured."""
+    able, left = setup.disableable(list(range(len(setup.graph))))
+    costs.node = [str(position) for position in range(len(setup.graph))]
+    costs.isolated_ns = [NOT_TAKEN] * len(costs.node)
+    costs.marginal_ns = [NOT_TAKEN] * len(costs.node)
+    costs.reasons.update(
+        (node, why.replace("cannot be disabled", "is not measured by itself"))
+        for node, why in left.items()
+    )
+    for position in able[most:]:
+        costs.reasons[str(position)] = f"only the first {most} nodes are measured by themselves"
+    return able[:most]
+
+
+def isolated(
+    setup: Setup,
+    costs: NodeCosts,
+    positions: Sequence[int],
+    budget: Budget,
+    between: Callable[[], None] = lambda: None,
+) -> None:
+    """Measure nodes in a chain of copies of themselves."""
+    costs.repetitions = REPETITIONS
+    for number, position in enumerate(positions):
+        if not budget:
+            for rest in positions[number:]:
+                costs.reasons.setdefault(str(rest), "the time for this graph was up")
+            return
+        try:
+            costs.isolated_ns[position] = _chain_ns(setup, position)
+        except DriverError as error:
+            setup.driver.synchronize_device()  # a refusal is this node's; a failure everyone's
+            costs.reasons[str(position)] = f"its copy was refused: {error}"
+        if number % 50 == 49:
+            between()
+
+
+def _chain_ns(setup: Setup, position: int) -> int:
+    driver = setup.driver
+    number = CAN_BE_DISABLED[setup.graph.topology.types[position]]
+    graph = driver.new_graph()
+    executable = 0
+    try:
+        last: list[int] = []
+        for _ in range(REPETITIONS):
+            last = [driver.add_copy(graph, setup.nodes[position], number, last)]
+        executable = driver.instantiate(graph, 0)
+        setup.restore()
+        samples = setup.watch.warm_ns(executable, SAMPLES)
+        return round(median(samples) / REPETITIONS)
+    finally:
+        with suppress(DriverError):
+            if executable:
+                driver.destroy_executable(executable)
+            driver.destroy(graph)
+
+
+def marginal(
+    setup: Setup,
+    costs: NodeCosts,
+    positions: Sequence[int],
+    budget: Budget,
+    before_each: Callable[[int], None] = lambda position: None,
+) -> None:
+    """Measure replays without one node each, in turns with replays with all of them.
+
+    Parameters
+    ----------
+    before_each : callable
+        Called with the position that is about to be disabled: the process may die of it.
+    """
+    driver, watch = setup.driver, setup.watch
+    whole, without = setup.instantiate(), setup.instantiate()
+    all_samples: list[int] = []
+    for number, position in enumerate(positions):
+        if not budget:
+            for rest in positions[number:]:
+                costs.reasons.setdefault(str(rest), "the time for this graph was up")
+            break
+        before_each(position)
+        driver.set_enabled(without, setup.nodes[position], False)
+        setup.restore()
+        around = watch.warm_ns(whole, MARGINAL_SAMPLES)
+        setup.restore()
+        alone = watch.warm_ns(without, MARGINAL_SAMPLES)
+        setup.restore()
+        around += watch.warm_ns(whole, MARGINAL_SAMPLES)
+        driver.set_enabled(without, setup.nodes[position], True)
+        costs.marginal_ns[position] = round(median(around) - median(alone))
+        all_samples += around
+    costs.spread_ns = spread_ns(all_samples)
+
+
+def spread_ns(samples: Sequence[int]) -> int:
+    """Return the interquartile range.
+
+    Examples
+    --------
+    >>> spread_ns([1, 2, 3, 4, 5, 6, 7])
+    3
+    """
+    if len(samples) < 2:
+        return 0
+    low, _, high = quantiles(samples, n=4, method="inclusive")
+    return round(high - low)
+
+
+def shares(costs: NodeCosts) -> dict[int, float]:
+    """Return each node's share of the sum of isolated times, by position."""
+    known = {
+        int(node): value
+        for node, value in zip(costs.node, costs.isolated_ns, strict=False)
+        if value >= 0
+    }
+    total = sum(known.values())
+    return {position: value / total for position, value in known.items()} if total else {}

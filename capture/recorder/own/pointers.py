@@ -1,0 +1,144 @@
+"""Addresses that a graph's nodes hold, and the memory blocks they lie in. Pure."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...model import Graph
+
+LOWEST, END = 1 << 32, 1 << 47
+"""Where CUDA places memory on 64-bit systems: words outside are no addresses."""
+
+
+class Pointer(NamedTuple):
+    """Where in a graph an address was found."""
+
+    node: str
+    """Path of the node."""
+    what: str
+    """Such as ``"destination"`` or ``"argument byte 16"``."""
+
+
+def addresses(graph: Graph) -> dict[int, Pointer]:
+    """Return every word of a graph that may be an address, with the first node that holds it.
+
+    Words of kernel arguments at multiples of 8 bytes, ends of memcpys, memsets and operations on
+    memory, bodies included. A number that happens to look like an address is among them.
+    """
+    found: dict[int, Pointer] = {}
+    for path, level in graph.walk():
+        prefix = f"{path}/" if path else ""
+        for position, payload in enumerate(level.payloads):
+            for address, what in _of(payload):
+                if LOWEST <= address < END and address not in found:
+                    found[address] = Pointer(f"{prefix}{position}", what)
+    return found
+
+
+def _of(payload: Any) -> Iterator[tuple[int, str]]:
+    arguments = getattr(payload, "arguments", None)
+    if arguments:
+        words = array("Q")
+        words.frombytes(arguments[: len(arguments) // 8 * 8])
+        for index, word in enumerate(words):
+            if LOWEST <= word < END:
+                yield word, f"argument byte {8 * index}"
+        return
+    for name in ("source", "destination"):
+        end = getattr(payload, name, None)
+        address = getattr(end, "address", None)
+        if isinstance(address, int):
+            yield address, name
+    address = getattr(payload, "address", None)
+    if isinstance(address, int):
+        yield address, "destination"
+    for operation in getattr(payload, "operations", None) or ():
+        address = operation.get("address")
+        if isinstance(address, int):
+            yield address, "operation"
+
+
+class Block(NamedTuple):
+    """One block of an allocator."""
+
+    start: int
+    size_bytes: int
+
+
+class BlockMap:
+    """Blocks of memory, found by an address inside them.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        Not overlapping.
+    """
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self.blocks = sorted(blocks)
+        self._starts = [block.start for block in self.blocks]
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def find(self, address: int) -> Block | None:
+        """Return the block that an address lies in."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0:
+            return None
+        block = self.blocks[at]
+        return block if address < block.start + block.size_bytes else None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The lowest address and the end of the highest block; equal when there is none."""
+        if not self.blocks:
+            return 0, 0
+        last = self.blocks[-1]
+        return self.blocks[0].start, last.start + last.size_bytes
+
+
+def blocks_of(segments: Sequence[dict[str, Any]], device: int | None) -> BlockMap:
+    """Return the blocks in ``torch.cuda.memory_snapshot()``, free ones included.
+
+    Parameters
+    ----------
+    segments : sequence of dict
+    device : int or None
+        Segments of other devices are left out; ``None`` takes all.
+    """
+    found = []
+    for segment in segments:
+        if device is not None and segment.get("device", device) != device:
+            continue
+        at = int(segment["address"])
+        for block in segment.get("blocks", ()):
+            start = int(block.get("address", at))
+            size = int(block["size"])
+            found.append(Block(start, size))
+            at = start + size
+    return BlockMap(found)
+
+
+def lost(
+    resolved: dict[int, Pointer], blocks: BlockMap, known: Iterable[int] = ()
+) -> tuple[int, Pointer] | None:
+    """Return an address that was memory at capture and is none any more.
+
+    Parameters
+    ----------
+    resolved : dict of int to Pointer
+        Addresses that lay in memory when the graph was captured.
+    blocks : BlockMap
+        torch's blocks now.
+    known : iterable of int
+        Addresses outside them that CUDA knows now.
+    """
+    elsewhere = set(known)
+    for address, pointer in resolved.items():
+        if blocks.find(address) is None and address not in elsewhere:
+            return address, pointer
+    return None

@@ -1,0 +1,137 @@
+"""One graph made ready for replays of our own, and how long they may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import Any
+
+from ...driver.replay_protocol import ReplayDriver
+from ...errors import DriverError
+from ...model import Graph
+from .saved_state import SavedState
+from .stopwatch import Stopwatch
+
+AUTO_FREE_ON_LAUNCH, USE_NODE_PRIORITY = 1, 8
+TORCH_FLAGS = AUTO_FREE_ON_LAUNCH | USE_NODE_PRIORITY
+"""As ``torch.cuda.CUDAGraph`` instantiates."""
+CAN_BE_DISABLED = {"kernel": 0, "memcpy": 1, "memset": 2}
+"""Types of nodes that ``cuGraphNodeSetEnabled`` takes, and their numbers."""
+SLOW_RESTORE_S = 0.25
+
+
+class Budget:
+    """Seconds that may be spent.
+
+    Parameters
+    ----------
+    seconds : float
+    now : callable
+        Returns seconds.
+    """
+
+    def __init__(self, seconds: float, now: Callable[[], float] = perf_counter) -> None:
+        self._now = now
+        self._end = now() + seconds
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, at least 0."""
+        return max(0.0, self._end - self._now())
+
+    def part(self, share: float) -> Budget:
+        """Return a budget of a part of what is left."""
+        return Budget(self.left_s * share, self._now)
+
+    def __bool__(self) -> bool:
+        return self.left_s > 0
+
+
+class Setup:
+    """A clone, its executables, and the memory that they may write.
+
+    Parameters
+    ----------
+    driver : ReplayDriver
+    graph : Graph
+    clone : int
+        Handle of the graph that is instantiated.
+    nodes : list of int
+        Its nodes, by position.
+    state : SavedState
+    watch : Stopwatch
+    """
+
+    def __init__(
+        self,
+        driver: ReplayDriver,
+        graph: Graph,
+        clone: int,
+        nodes: list[int],
+        state: SavedState,
+        watch: Stopwatch,
+    ) -> None:
+        self.driver = driver
+        self.graph = graph
+        self.clone = clone
+        self.nodes = nodes
+        self.state = state
+        self.watch = watch
+        self._executables: list[int] = []
+        self._flags = TORCH_FLAGS
+        self._slow = False
+
+    def instantiate(self, *, keep: bool = True) -> int:
+        """Make an executable as torch does; one that is kept is destroyed by :meth:`close`."""
+        try:
+            executable = self.driver.instantiate(self.clone, self._flags)
+        except DriverError:
+            if not self._flags:
+                raise
+            self._flags = 0
+            executable = self.driver.instantiate(self.clone, 0)
+        if keep:
+            self._executables.append(executable)
+        return executable
+
+    def restore(self, *, begin: bool = False) -> None:
+        """Put memory back before a batch; where that takes long, only where a phase begins."""
+        if self._slow and not begin:
+            return
+        start = perf_counter()
+        self.state.restore(self.watch.stream)
+        self.watch.idle()
+        if perf_counter() - start > SLOW_RESTORE_S:
+            self._slow = True
+
+    @property
+    def restores_rarely(self) -> bool:
+        """Whether memory is put back only where a phase begins, because it takes long."""
+        return self._slow
+
+    def disableable(self, positions: list[int]) -> tuple[list[int], dict[str, str]]:
+        """Split positions into those that can be disabled and reasons why others cannot."""
+        able: list[int] = []
+        left: dict[str, str] = {}
+        for position in positions:
+            type_ = self.graph.topology.types[position]
+            if type_ in CAN_BE_DISABLED:
+                able.append(position)
+            else:
+                left[str(position)] = (
+                    f"a node of type {type_} cannot be disabled: only kernel, memcpy and memset "
+                    f"nodes can"
+                )
+        return able, left
+
+    def close(self) -> None:
+        """Destroy the executables."""
+        executables, self._executables = self._executables, []
+        for executable in executables:
+            with suppress(DriverError):
+                self.driver.destroy_executable(executable)
+
+
+Write = Callable[[], Any]
+"""Writes what was measured until now into the journal."""

@@ -1,0 +1,164 @@
+"""Times of replays, taken with events on a stream of our own."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from contextlib import suppress
+from time import perf_counter_ns as clock
+
+from ...driver.replay_protocol import ReplayDriver
+from ...errors import DriverError, GraphLensError
+
+BATCH = 5
+"""Replays that are timed behind one gate: few, since memory drifts from replay to replay."""
+GATE_LIMIT_S = 0.5
+"""After which a gate opens by itself: a launch may wait for room that only replays make."""
+HUNG_AFTER_S = 60.0
+_SPIN_NS = 2_000_000
+_PAUSE_S = 0.0002
+
+
+class HungError(GraphLensError):
+    """A replay of ours did not end."""
+
+
+class Stopwatch:
+    """A stream, a pair of events for each replay of a batch, and a gate.
+
+    The gate keeps the device from starting before all launches of a batch are in its queue, so
+    that a replay of a few microseconds is not measured together with the time the CPU takes to
+    launch the next.
+
+    Parameters
+    ----------
+    driver : ReplayDriver
+    hung_after_s : float
+        After which a replay that has not ended is given up.
+    """
+
+    def __init__(self, driver: ReplayDriver, hung_after_s: float = HUNG_AFTER_S) -> None:
+        self.driver = driver
+        self.stream = driver.new_stream()
+        self._pairs = [(driver.new_event(), driver.new_event()) for _ in range(BATCH)]
+        self._page = driver.allocate_host(4096)
+        self._word = ctypes.c_uint32.from_address(self._page)
+        self._word.value = 0
+        self._turn = 0
+        self._hung_after_s = hung_after_s
+        self.ungated = ""
+        """Why replays are timed without the gate."""
+
+    def close(self) -> None:
+        """Give everything back."""
+        with suppress(DriverError):
+            for pair in self._pairs:
+                for event in pair:
+                    self.driver.destroy_event(event)
+            self.driver.free_host(self._page)
+            self.driver.destroy_stream(self.stream)
+
+    def wait(self, event: int) -> None:
+        """Wait for an event.
+
+        Raises
+        ------
+        HungError
+            It does not come.
+        DriverError
+            Work before it failed.
+        """
+        start = clock()
+        while not self.driver.is_done(event):
+            passed = clock() - start
+            if passed > self._hung_after_s * 1e9:
+                raise HungError(
+                    f"a replay of ours did not end within {self._hung_after_s:.0f} s: a node may "
+                    f"wait for something that only the script, or a disabled node, gives"
+                )
+            if passed > _SPIN_NS:
+                time.sleep(_PAUSE_S)
+
+    def idle(self) -> None:
+        """Wait until the stream has nothing to do."""
+        event = self._pairs[0][0]
+        self.driver.record_event(event, self.stream)
+        self.wait(event)
+
+    def launch_cpu_ns(self, executable: int) -> int:
+        """Return the CPU time of the call that launches, with an idle device before it."""
+        self.idle()
+        start = clock()
+        self.driver.launch(executable, self.stream)
+        took = clock() - start
+        self.idle()
+        return took
+
+    def once_ns(self, executable: int) -> int:
+        """Return the GPU time of one replay, whatever came before."""
+        return self._timed(executable, 1, None, gated=False)[0]
+
+    def warm_ns(self, executable: int, count: int) -> list[int]:
+        """Return GPU times of up to :data:`BATCH` replays, one right after another.
+
+        One more runs before them, so that the L2 holds what a replay leaves there.
+        """
+        return self._timed(executable, count, None, gated=True, first=True)
+
+    def cold_ns(self, executable: int, count: int, flush: tuple[int, int]) -> list[int]:
+        """Return GPU times of replays after each of which other memory was written.
+
+        Parameters
+        ----------
+        flush : tuple of int
+            Address and size of that memory.
+        """
+        return self._timed(executable, count, flush, gated=True)
+
+    def _timed(
+        self,
+        executable: int,
+        count: int,
+        flush: tuple[int, int] | None,
+        *,
+        gated: bool,
+        first: bool = False,
+    ) -> list[int]:
+        driver, stream = self.driver, self.stream
+        pairs = self._pairs[: min(count, BATCH)]
+        gate = self._close_gate() if gated and not self.ungated else None
+        try:
+            if first:
+                driver.launch(executable, stream)
+            for number, (before, after) in enumerate(pairs):
+                if flush is not None:
+                    driver.fill(*flush, number & 1, stream)
+                driver.record_event(before, stream)
+                driver.launch(executable, stream)
+                driver.record_event(after, stream)
+        finally:
+            if gate is not None:
+                self._open_gate(gate)
+        self.wait(pairs[-1][1])
+        return [driver.elapsed_ns(*pair) for pair in pairs]
+
+    def _close_gate(self) -> threading.Timer | None:
+        self._turn += 1
+        try:
+            self.driver.hold(self.stream, self._page, self._turn)
+        except DriverError as error:
+            self.ungated = str(error)
+            return None
+        timer = threading.Timer(GATE_LIMIT_S, self._time_up)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _time_up(self) -> None:
+        self.ungated = "launches waited for room in the device's queue"
+        self._word.value = self._turn
+
+    def _open_gate(self, timer: threading.Timer) -> None:
+        self._word.value = self._turn
+        timer.cancel()
