@@ -204,17 +204,20 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         return called(self.call)
 
     def inside(self, *parts: str) -> Frame | None:
-        """Return the innermost library frame whose ``file:function`` ends with one of `parts`.
+        """Return the innermost frame that the user's line called and that is one of `parts`.
 
-        Parts are written with slashes; ``"triton/"`` stands for a folder anywhere in the path.
+        Parameters
+        ----------
+        *parts : str
+            ``"folder/file.py:function"``, ``"folder/file.py:"`` or ``"folder/"``, where the folder
+            may be anywhere in the path.
         """
         for frame in self.first.frames:
             if frame.user:
-                continue
-            path = f"{frame.file.replace(chr(92), '/')}:{frame.function}"
-            for part in parts:
-                if f"/{part}" in path if part.endswith("/") else path.endswith(part):
-                    return frame
+                return None
+            path = f"/{frame.file.replace(chr(92), '/')}:{frame.function}"
+            if any(f"/{part}" in path and _ends(path, part) for part in parts):
+                return frame
         return None
 
     @property
@@ -225,7 +228,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def elsewhere(self) -> bool:
         """Whether the first error was raised in another thread than the one that captured."""
-        return bool(self.first.thread and self.thread and self.first.thread != self.thread)
+        thread = self.first.thread
+        # Python calls threads that it did not start so: autograd's, which run hooks of the capture.
+        return bool(thread and self.thread) and thread != self.thread and "Dummy-" not in thread
+
+
+def _ends(path: str, part: str) -> bool:
+    return part.endswith(("/", ":")) or path.endswith(f"/{part}")
 
 
 def is_cuda(error: str, message: str, code: int | None = None) -> bool:

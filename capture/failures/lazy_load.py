@@ -8,22 +8,27 @@ from .base import NO, FailureKind, Match, certain, likely
 from .facts import UNSUPPORTED, Facts
 
 LIBRARY = re.compile(
-    r"cublas(Lt)?Create|CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)|cudnnCreate|"
-    r"CUDNN_STATUS_NOT_INITIALIZED|cusolver\w*Create|CUSOLVER_STATUS_\w+|cusparseCreate|"
-    r"cufft\w*|CUFFT_\w+|nvrtc\w*|NVRTC_\w+|unable to find an engine|"
-    r"cuModuleLoad\w*|cuLibraryLoad\w*|cuModuleGetFunction",
-    re.I,
+    r"cublas(Lt)?Create|cudnnCreate|cusolver\w*Create|cusparseCreate|cufft(Plan|Make|Create)\w*|"
+    r"CU(BLAS|DNN|SOLVER|SPARSE)_STATUS_(NOT_INITIALIZED|\w*ALLOC\w*_FAILED)|"
+    r"unable to find an engine|nvrtc\w*|cuModuleLoad\w*|cuLibraryLoad\w*|cuModuleGetFunction"
 )
+"""What libraries call or answer when they are used for the first time."""
+ANY_LIBRARY = re.compile(r"cu(BLAS|DNN|FFT|SOLVER|SPARSE)\b[^\n]*", re.I)
 FRAMES = (
-    ("triton/runtime/autotuner.py:", "Triton was timing configurations"),
+    ("triton/runtime/autotuner.py:_bench", "Triton was timing configurations"),
     ("triton/testing.py:", "Triton was timing configurations"),
     ("triton/compiler/", "Triton was compiling or loading a kernel"),
-    ("triton/runtime/jit.py:", "Triton was launching a kernel for the first time"),
-    ("torch/_inductor/", "torch.compile was compiling or tuning"),
-    ("torch/_dynamo/", "torch.compile was tracing or compiling"),
+    ("torch/_inductor/compile_fx.py:", "torch.compile was compiling"),
+    ("torch/_inductor/codecache.py:", "torch.compile was loading a kernel"),
+    ("torch/_inductor/async_compile.py:", "torch.compile was compiling"),
+    ("torch/_inductor/runtime/benchmarking.py:", "torch.compile was timing configurations"),
+    ("torch/_inductor/runtime/triton_heuristics.py:", "torch.compile was loading a kernel"),
+    ("torch/_dynamo/convert_frame.py:", "torch.compile was tracing"),
+    ("torch/_dynamo/output_graph.py:", "torch.compile was compiling"),
     ("torch/utils/cpp_extension.py:", "an extension was being built"),
-    ("cupy/_core/", "CuPy was compiling or loading a kernel"),
+    ("cupy/cuda/compiler.py:", "CuPy was compiling a kernel"),
 )
+"""Frames below the user's line that only a first use has, and what they do."""
 
 
 def matches(facts: Facts) -> Match:
@@ -34,12 +39,12 @@ def matches(facts: Facts) -> Match:
     if found:
         return certain(f"the message names {found.group(0)}: {facts.first.line}")
     for part, what in FRAMES:
-        if not facts.is_cuda:
-            break
-        folder = part.rstrip("/:")
-        for frame in facts.first.frames:
-            if not frame.user and f"/{folder}" in frame.file.replace("\\", "/"):
-                return certain(f"{what} ({frame.function})")
+        frame = facts.inside(part) if facts.is_cuda else None
+        if frame is not None:
+            return certain(f"{what} ({frame.function})")
+    found = ANY_LIBRARY.search(facts.first.message)
+    if found and facts.status != "active":
+        return likely(f"the error is a library's: {found.group(0)}")
     if facts.code == UNSUPPORTED and facts.inside("torch/cuda/__init__.py:_lazy_init"):
         return likely("torch was starting CUDA")
     return NO

@@ -10,7 +10,7 @@ CALLS = ("to", "cuda", "copy_", "tensor", "as_tensor", "asarray", "from_numpy", 
 
 def matches(facts: Facts) -> Match:
     """Look for torch's own words, or a copy from the host that CUDA refused."""
-    if facts.elsewhere:
+    if facts.elsewhere or facts.inside("torch/_inductor/", "torch/_dynamo/", "triton/"):
         return NO
     if "cpu tensor is pinned" in facts.message or "pin_memory" in facts.message:
         if facts.method in ("cpu", "numpy", "tolist", "item"):

@@ -79,6 +79,8 @@ class Failure(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Name of the thread in which the first error was raised."""
     unjoined: list[int] = msgspec.field(default_factory=list)
     """Positions of nodes that end a branch which the capturing stream does not wait for."""
+    facts: Extra = msgspec.field(default_factory=dict)
+    """What it was judged by (:class:`capture.failures.Facts`), so that it can be judged again."""
 
 
 class GraphInfo(msgspec.Struct, kw_only=True, omit_defaults=True):

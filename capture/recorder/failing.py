@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 
+import msgspec
+
 from ..extract import Extraction
 from ..failures import UNKNOWN, Facts, Frame, Raised, classify
 from ..failures.facts import INVALIDATED, UNJOINED
@@ -139,6 +141,7 @@ def place_of(frame: Frame | None) -> Place | None:
 
 
 def _explain(failure: Failure, facts: Facts, capture: OpenCapture) -> None:
+    failure.facts = msgspec.to_builtins(facts)
     verdict = classify(facts)
     failure.kind, failure.confidence, failure.because, failure.alternatives = verdict
     first = facts.first
