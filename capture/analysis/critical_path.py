@@ -6,6 +6,7 @@ from ..model import EvidenceKind
 from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
 from .caveats import add_timing_caveats
 from .gaps import Gaps, learn_gaps
+from .prediction import GAP_NS, LAUNCH_NS, LEARNED_FROM, predict_replay
 from .schedule import (
     CYCLE,
     Schedule,
@@ -129,9 +130,18 @@ def _compare(result: Result, subject: Subject) -> None:
             "traced replay's measured {measured}."
         )
     if "untraced" in figures:
+        replay = predict_replay(subject)
+        figures["gap"], figures["launch"] = Quantity(GAP_NS, Unit.NS), Quantity(LAUNCH_NS, Unit.NS)
+        figures["learned_from"] = Quantity(LEARNED_FROM, Unit.TEXT)
+        figures["predicted_replay"] = Quantity(replay, Unit.NS)
+        figures["predicted_replay_over_untraced"] = Quantity(
+            replay / (subject.untraced_ns or 1), Unit.RATIO
+        )
         result.notes.append(
-            "Against {untraced} of an untraced replay the prediction is "
-            "{predicted_over_untraced} times."
+            "An untraced replay took {untraced}, {predicted_over_untraced} of which the path "
+            "explains. With {gap} from a node to the next and {launch} for the launch "
+            "({learned_from}) it is predicted to take {predicted_replay}: "
+            "{predicted_replay_over_untraced} times what it took."
         )
 
 

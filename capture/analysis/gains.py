@@ -8,7 +8,12 @@ from .order import OrderedEdges
 from .schedule import Schedule, path_to_last, slack
 
 
-def gains_if_free(edges: OrderedEdges, durations: Sequence[int], found: Schedule) -> dict[int, int]:
+def gains_if_free(
+    edges: OrderedEdges,
+    durations: Sequence[int],
+    found: Schedule,
+    work: Sequence[int] | None = None,
+) -> dict[int, int]:
     """Return by how much the longest path shrinks when one node of it takes no time.
 
     No other node gains anything. With a node v of duration d free, the longest path is the longer
@@ -22,6 +27,8 @@ def gains_if_free(edges: OrderedEdges, durations: Sequence[int], found: Schedule
         Nanoseconds by position.
     found : Schedule
         Of the same edges and durations, without gaps.
+    work : sequence of int, optional
+        What of each duration goes when the node is free; all of it unless given.
 
     Returns
     -------
@@ -35,6 +42,7 @@ def gains_if_free(edges: OrderedEdges, durations: Sequence[int], found: Schedule
     path = path_to_last(found)
     if not path:
         return {}
+    saved = durations if work is None else work
     count, head, length = len(durations), found.start, found.length
     index = [-1] * count
     for number, node in enumerate(path):
@@ -62,7 +70,7 @@ def gains_if_free(edges: OrderedEdges, durations: Sequence[int], found: Schedule
         beginning[before[node]] = max(beginning[before[node]], rest[node])
     avoiding = _avoid(crossing, ending, beginning)
     return {
-        node: length - max(length - durations[node], avoiding[number])
+        node: length - max(length - saved[node], avoiding[number])
         for number, node in enumerate(path)
     }
 

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import LookupFailed
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
-from ..nodes import node_type
 from .joined import JoinedRows, join_rows
+from .labels import label_of
 from .order import OrderedEdges, order_edges, topological_order
 from .origin_index import NO_ORIGINS, OriginIndex
 
 if TYPE_CHECKING:
+    from ..benchmarks import Benchmark
     from ..origins import Origins
     from ..timings import Timings
 
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
+NO_BENCHMARK = "nothing was benchmarked: measure replays of our own with `cglens bench`"
 
 
 class Interval(NamedTuple):
@@ -40,7 +42,7 @@ class Subject:
     ----------
     graph : Graph
         With `path`, the body at that path and not the graph that holds it.
-    info, timings, gpu, executable, origins : optional
+    info, timings, gpu, executable, origins, benchmark : optional
         Of the whole graph.
     path : str
         Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
@@ -64,6 +66,7 @@ class Subject:
         path: str = "",
         origins: Origins | None = None,
         unreadable: Mapping[EvidenceKind, str] | None = None,
+        benchmark: Benchmark | None = None,
     ) -> None:
         self.graph = graph
         self.info = info
@@ -73,6 +76,7 @@ class Subject:
         self.path = path
         self.origins = origins
         self.unreadable = dict(unreadable or {})
+        self.benchmark = benchmark
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
@@ -89,6 +93,10 @@ class Subject:
             return reason or NO_TIMINGS
         if kind is EvidenceKind.ORIGINS:
             return "" if self.origins is not None else reason or NO_ORIGINS
+        if kind is EvidenceKind.BENCHMARKS:
+            if self.benchmark is not None:
+                return self.benchmark.refused
+            return reason or NO_BENCHMARK
         if evidence is not None and not evidence.present:
             return reason or f"the recording holds no {kind.value.replace('_', ' ')}"
         return ""
@@ -304,14 +312,3 @@ class Subject:
         if self.path or self.timings is None or not self.timings.untraced_replay_ns:
             return None
         return round(median(self.timings.untraced_replay_ns))
-
-
-def label_of(graph: Graph, position: int) -> str:
-    """Return the short name of a node: its kernel's, or its type's words."""
-    node = graph.node(position)
-    text = node_type(node.type).label(node.payload)
-    if node.type == "kernel" and text != "kernel":
-        from ..names import short
-
-        return short(text)
-    return text

@@ -10,12 +10,10 @@ from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Resu
 from .caveats import add_timing_caveats
 from .gains import gains_if_free
 from .gaps import learn_gaps
-from .schedule import (
-    CYCLE,
-    durations_or_zero,
-    schedule,
-)
-from .subject import NO_TIMINGS, Subject
+from .measured_gain import measured_gains, removal_of
+from .prediction import GAP_NS, LAUNCH_NS, LEARNED_FROM, predict_makespan, spaced
+from .schedule import CYCLE, durations_or_zero, schedule
+from .subject import Subject
 
 COLUMNS = [
     Column("node", Unit.NODE),
@@ -24,9 +22,15 @@ COLUMNS = [
     Column("predicted gain", Unit.NS),
     Column("share of the predicted makespan", Unit.RATIO),
 ]
+MEASURED_COLUMNS = [
+    Column("measured gain", Unit.NS),
+    Column("predicted over measured", Unit.RATIO),
+]
 
 
-def predict_without(subject: Subject, positions: Iterable[int], gaps: bool = False) -> int:
+def predict_without(
+    subject: Subject, positions: Iterable[int], gaps: bool = False, gap_ns: int = GAP_NS
+) -> int:
     """Predict the makespan in nanoseconds when some nodes take no time.
 
     Parameters
@@ -36,7 +40,10 @@ def predict_without(subject: Subject, positions: Iterable[int], gaps: bool = Fal
     positions : iterable of int
         The nodes to make free; none of them predicts the makespan as it is.
     gaps : bool
-        Whether to count the median gap of each class of edges, learned from the traced replay.
+        Whether to count the median gap of each class of edges, learned from the traced replay of
+        this graph, and not `gap_ns`.
+    gap_ns : int
+        Between the end of a node and the start of the next; see :mod:`.prediction`.
 
     Raises
     ------
@@ -47,23 +54,26 @@ def predict_without(subject: Subject, positions: Iterable[int], gaps: bool = Fal
     -----
     O(nodes + edges).
     """
-    if subject.edges is None:
-        raise LookupFailed(CYCLE)
-    if not subject.is_timed:
-        raise LookupFailed(subject.lacks(EvidenceKind.TIMINGS) or NO_TIMINGS)
-    durations = durations_or_zero(subject)
-    for position in positions:
-        durations[subject.graph.node(position).position] = 0
     if not gaps:
-        return schedule(subject.edges, durations).length
+        return predict_makespan(subject, positions, gap_ns)
+    free = list(positions)
+    predict_makespan(subject, free, 0)  # says what is missing
+    assert subject.edges is not None
+    durations = durations_or_zero(subject)
+    for position in free:
+        durations[position] = 0
     learned = learn_gaps(subject)
     if learned is None:
         raise LookupFailed("no gaps can be learned: no starts of connected nodes are known")
     return schedule(subject.edges, durations, learned.per_edge, learned.root_ns).length
 
 
-def run(subject: Subject, nodes: list[int] | None = None, rows: int = 200) -> Result:
+def run(
+    subject: Subject, nodes: list[int] | None = None, rows: int = 200, gap_ns: int = GAP_NS
+) -> Result:
     """Predict the gain of making nodes free: those given, together, or each node alone.
+
+    What was measured by disabling the same nodes stands beside it.
 
     Notes
     -----
@@ -72,45 +82,66 @@ def run(subject: Subject, nodes: list[int] | None = None, rows: int = 200) -> Re
     """
     if subject.edges is None:
         return Result.absent(CYCLE)
-    durations = durations_or_zero(subject)
+    work = durations_or_zero(subject)
+    timed = [duration is not None for duration in subject.durations]
+    durations = spaced(subject.edges, work, timed, gap_ns)
     found = schedule(subject.edges, durations)
     result = Result(node_unit=Unit.NS, node_name="predicted gain if the node took no time")
     result.figures["predicted"] = Quantity(found.length, Unit.NS)
     if nodes:
-        _together(result, subject, nodes, found.length)
+        _together(result, subject, nodes, found.length, gap_ns)
     else:
-        gains = gains_if_free(subject.edges, durations, found)
-        result.columns = COLUMNS
-        result.node_values = {node: gains.get(node, 0) for node in range(len(durations))}
-        ranked = sorted(gains, key=lambda node: (-gains[node], node))
-        result.rows = [_row(subject, node, gains[node], found.length) for node in ranked[:rows]]
-        result.figures["gaining"] = Quantity(sum(map(bool, gains.values())), Unit.COUNT)
-        if ranked:
-            result.figures |= {
-                "best": Quantity(subject.label(ranked[0]), Unit.TEXT),
-                "best_node": Quantity(subject.node_path(ranked[0]), Unit.NODE),
-                "best_gain": Quantity(gains[ranked[0]], Unit.NS),
-            }
-            result.summary = (
-                "Of all nodes {best} ({best_node}) would gain most if it took no time: {best_gain} "
-                "of {predicted}; {gaining} nodes would gain anything."
-            )
-        else:
-            result.summary = "The graph is empty."
-        if len(ranked) > len(result.rows):
-            result.notes.append("Only nodes of the critical path gain; the table shows the first.")
-    result.notes.append(
-        "This is what durations and edges predict; nodes that run at the same time slow each other "
-        "down, so the gain may be larger; nothing of it was measured."
-    )
+        gains = gains_if_free(subject.edges, durations, found, work)
+        _each(result, subject, gains, rows)
+    _how(result, subject, found.length, gap_ns)
     add_timing_caveats(result, subject)
     return result
 
 
-def _together(result: Result, subject: Subject, nodes: list[int], before: int) -> None:
+def _each(result: Result, subject: Subject, gains: dict[int, int], rows: int) -> None:
+    measured = measured_gains(subject)
+    length = result.figures["predicted"].value
+    assert isinstance(length, int)
+    result.columns = [*COLUMNS, *MEASURED_COLUMNS] if measured else COLUMNS
+    result.node_values = {node: gains.get(node, 0) for node in range(len(subject.graph))}
+    ranked = sorted(gains, key=lambda node: (-gains[node], node))
+    for node in ranked[:rows]:
+        row = _row(subject, node, gains[node], length)
+        if measured:
+            gain = measured.get(node)
+            told = gain is not None and gain.is_more_than_noise
+            row += (
+                gain.gain_ns if gain is not None else None,
+                gains[node] / gain.gain_ns if gain is not None and told else None,
+            )
+        result.rows.append(row)
+    result.figures["gaining"] = Quantity(sum(map(bool, gains.values())), Unit.COUNT)
+    if not ranked:
+        result.summary = "The graph is empty."
+        return
+    result.figures |= {
+        "best": Quantity(subject.label(ranked[0]), Unit.TEXT),
+        "best_node": Quantity(subject.node_path(ranked[0]), Unit.NODE),
+        "best_gain": Quantity(gains[ranked[0]], Unit.NS),
+    }
+    result.summary = (
+        "Of all nodes {best} ({best_node}) would gain most if it took no time: {best_gain} "
+        "of {predicted}; {gaining} nodes would gain anything."
+    )
+    if len(ranked) > len(result.rows):
+        result.notes.append("Only nodes of the critical path gain; the table shows the first.")
+    if measured:
+        result.figures["measured_nodes"] = Quantity(len(measured), Unit.COUNT)
+        result.notes.append(
+            "Of {measured_nodes} nodes it was measured what a replay takes without them; a gain "
+            "within twice the spread of the replays is noise and has no ratio."
+        )
+
+
+def _together(result: Result, subject: Subject, nodes: list[int], before: int, gap_ns: int) -> None:
     for node in nodes:
         subject.graph.node(node)
-    after = predict_without(subject, nodes)
+    after = predict_without(subject, nodes, gap_ns=gap_ns)
     durations = subject.durations
     result.columns = COLUMNS[:3]
     for node in nodes:
@@ -127,17 +158,63 @@ def _together(result: Result, subject: Subject, nodes: list[int], before: int) -
         "Without {free} nodes the makespan is predicted to be {without} instead of {predicted}: a "
         "gain of {gain} ({gain_share})."
     )
-    learned = learn_gaps(subject)
-    if learned is None:
+    _beside(result, subject, nodes, before - after)
+    if learn_gaps(subject) is None:
         return
-    result.figures["predicted_with_gaps"] = Quantity(
-        predict_without(subject, (), gaps=True), Unit.NS
-    )
-    result.figures["without_with_gaps"] = Quantity(
-        predict_without(subject, nodes, gaps=True), Unit.NS
-    )
+    for name, free in (("predicted_with_gaps", []), ("without_with_gaps", nodes)):
+        result.figures[name] = Quantity(predict_without(subject, free, gaps=True), Unit.NS)
     result.notes.append(
         "With the gaps of the traced replay: {without_with_gaps} instead of {predicted_with_gaps}."
+    )
+
+
+def _beside(result: Result, subject: Subject, nodes: list[int], predicted: int) -> None:
+    """Set what was measured without the same nodes beside the prediction."""
+    found = removal_of(subject, nodes)
+    if found is None:
+        return
+    result.figures |= {
+        "measured_gain": Quantity(found.gain_ns, Unit.NS),
+        "measured_spread": Quantity(found.spread_ns, Unit.NS),
+        "measured_replay": Quantity(found.with_ns, Unit.NS),
+    }
+    if found.is_more_than_noise:
+        result.figures["predicted_over_measured"] = Quantity(predicted / found.gain_ns, Unit.RATIO)
+        result.summary += (
+            " Measured by disabling them: {measured_gain} of {measured_replay}, so the prediction "
+            "is {predicted_over_measured} times what was measured."
+        )
+    else:
+        result.summary += (
+            " Measured by disabling them: no gain beyond the noise ({measured_gain}, with a spread "
+            "of {measured_spread})."
+        )
+
+
+def _how(result: Result, subject: Subject, length: int, gap_ns: int) -> None:
+    """Say what the prediction rests on, and how far it is from a measured replay."""
+    result.figures |= {
+        "gap": Quantity(gap_ns, Unit.NS),
+        "learned_from": Quantity(LEARNED_FROM, Unit.TEXT),
+    }
+    note = "Predictions count {gap} from the end of a node to the start of the next"
+    result.notes.append(f"{note} ({{learned_from}})." if gap_ns == GAP_NS else f"{note}.")
+    if subject.untraced_ns:
+        result.figures |= {
+            "untraced": Quantity(subject.untraced_ns, Unit.NS),
+            "predicted_replay": Quantity(length + LAUNCH_NS, Unit.NS),
+            "launch": Quantity(LAUNCH_NS, Unit.NS),
+            "predicted_over_untraced": Quantity(
+                (length + LAUNCH_NS) / subject.untraced_ns, Unit.RATIO
+            ),
+        }
+        result.notes.append(
+            "With {launch} for its launch the replay is predicted to take {predicted_replay}: "
+            "{predicted_over_untraced} times the {untraced} that an untraced replay took."
+        )
+    result.notes.append(
+        "This is what durations and edges predict; nodes that run at the same time slow each other "
+        "down, so the gain may be larger."
     )
 
 
@@ -157,6 +234,7 @@ ANALYSIS = Analysis(
     description="What the makespan is predicted to be when nodes take no time.",
     run=run,
     needs=(EvidenceKind.TIMINGS,),
+    uses=(EvidenceKind.BENCHMARKS,),
     arguments=(
         Argument(
             "nodes",
@@ -166,6 +244,14 @@ ANALYSIS = Analysis(
         ),
         Argument(
             "rows", ArgumentKind.INTEGER, 200, "most nodes in the table", Unit.COUNT, minimum=0
+        ),
+        Argument(
+            "gap_ns",
+            ArgumentKind.INTEGER,
+            GAP_NS,
+            "time from the end of a node to the start of the next, as on an NVIDIA H200",
+            Unit.NS,
+            minimum=0,
         ),
     ),
 )

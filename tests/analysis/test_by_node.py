@@ -59,10 +59,10 @@ def test_the_table_of_a_long_path_holds_its_longest_nodes_in_order() -> None:
 
 def test_what_if_ranks_nodes_by_gain() -> None:
     subject = subject_of(4, [(0, 1), (0, 2), (1, 3), (2, 3)], [10, 30, 25, 8], [0, 10, 10, 40])
-    result = run_analysis("what_if", subject)
+    result = run_analysis("what_if", subject, gap_ns=0)
     assert [(row[0], row[3]) for row in result.rows] == [("0", 10), ("3", 8), ("1", 5)]
     assert result.node_values == {0: 10, 1: 5, 2: 0, 3: 8}
-    both = run_analysis("what_if", subject, nodes="1,2")
+    both = run_analysis("what_if", subject, nodes="1,2", gap_ns=0)
     assert both.figures["without"].value == 18
     assert both.figures["gain"].value == 30
     assert both.figures["without_with_gaps"].value == 18

@@ -32,6 +32,9 @@ from capture.model import EvidenceKind, Metadata, Recording
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
 OWN = {
+    "by_module",
+    "by_operator",
+    "by_source",
     "copy_bandwidth",
     "critical_path",
     "idle_gaps",

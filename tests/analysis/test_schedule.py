@@ -68,7 +68,7 @@ def test_gains_are_those_of_making_each_node_free(dag: Dag) -> None:
         free = [*durations]
         free[node] = 0
         assert whole - longest(count, edges, free) == gains.get(node, 0)
-        assert predict_without(subject, [node]) == longest(count, edges, free)
+        assert predict_without(subject, [node], gap_ns=0) == longest(count, edges, free)
 
 
 @given(st.lists(st.tuples(st.integers(0, 29), st.integers(2, 29), st.integers(0, 9)), max_size=20))
@@ -82,10 +82,10 @@ def test_gains_on_a_chain_with_ways_around_it(ways: list[tuple[int, int, int]]) 
             durations.append(duration * length)
     subject = subject_of(len(durations), edges, durations)
     assert subject.edges is not None
-    whole = predict_without(subject, [])
+    whole = predict_without(subject, [], gap_ns=0)
     gains = gains_if_free(subject.edges, durations, schedule(subject.edges, durations))
     for node in range(len(durations)):
-        assert gains.get(node, 0) == whole - predict_without(subject, [node])
+        assert gains.get(node, 0) == whole - predict_without(subject, [node], gap_ns=0)
 
 
 @given(dags(largest=40))
@@ -224,8 +224,8 @@ def test_predictions_say_what_is_missing() -> None:
 
 def test_prediction_keeps_edges_of_free_nodes() -> None:
     subject = subject_of(3, [(0, 1), (1, 2)], [5, 7, 11], [0, 6, 14])
-    assert predict_without(subject, []) == 23
-    assert predict_without(subject, [1]) == 16
+    assert predict_without(subject, [], gap_ns=0) == 23
+    assert predict_without(subject, [1], gap_ns=0) == 16
     # The gaps (median of 1 and 1) on both sides of the free node stay.
     assert predict_without(subject, [1], gaps=True) == 18
 

@@ -109,7 +109,7 @@ def test_mutated_members_of_a_zip_that_is_sound(tmp_path: Path, data: st.DataObj
     read_all(path)
 
 
-VALUES = [None, True, -1, 2**40, 10**40, 1.5, "", "x", [], {}, [[]], {"a": 1}, [None] * 3]
+VALUES: list[Any] = [None, True, -1, 2**40, 10**40, 1.5, "", "x", [], {}, [[]], {"a": 1}, [None] * 3]
 
 
 def replace_somewhere(data: st.DataObject, document: Any) -> None:
