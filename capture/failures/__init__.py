@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..registry import discover
 from .base import Confidence, FailureKind, Match
-from .facts import Facts, Frame, Raised
+from .facts import Facts, Frame, Raised, code_name
 
 __all__ = [
     "UNKNOWN",
@@ -24,6 +24,7 @@ __all__ = [
     "Raised",
     "Verdict",
     "classify",
+    "code_name",
     "kind_of",
     "kinds",
 ]

@@ -11,6 +11,7 @@ import click
 from capture.errors import GraphLensError, NothingRecordedError
 from capture.model import Recording
 
+from ..failure_facts import closing_lines
 from ..format import counted, duration_text
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def record_to(
         complain(f"what was recorded is in {folder}: cglens recover {folder} -o FILE")
         raise
     click.echo(f"cglens: {describe(recording, output)}", err=True)
-    for text in notable(recording):
+    for text in [*closing_lines(recording), *notable(recording)]:
         complain(text)
     return output, exit_code, True
 

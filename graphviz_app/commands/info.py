@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from capture.model import GraphInfo, Recording
 
 FIRST_GRAPHS = 20
+FIRST_FAILURES = 5
 _NARROWEST = 100
 
 
@@ -87,10 +88,7 @@ def _show(console: Console, file: Path, recording: Recording, show_all: bool) ->
         if len(infos) > FIRST_GRAPHS and not show_all:
             left = len(infos) - FIRST_GRAPHS
             console.print(f"and {left} more: --all shows them, --graph KEY one in full")
-    for failed in recording.failed.values():
-        console.print()
-        console.print(f"Failed capture {clean(failed.name or failed.key)}", style="bold")
-        facts(console, _failure(failed))
+    _failures(console, recording)
     console.print()
     facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])
     warnings = dict.fromkeys(
@@ -185,22 +183,46 @@ def _table(console: Console, recording: Recording, infos: list[GraphInfo]) -> No
 
 
 def _failure(entry: GraphInfo) -> list[tuple[str, str]]:
+    from graphviz_app import failure_facts as texts
     from graphviz_app.format import counted
 
     failure = entry.failure
     if failure is None:
         return []
-    place = failure.place or entry.place
-    reached = (
-        f"{counted(entry.node_count, 'node')} captured until then"
-        if failure.nodes_read
-        else f"nodes not read: {failure.reason}"
-    )
-    return [
-        ("error", f"{failure.error}: {failure.message}" if failure.message else failure.error),
-        ("at", _place(place)),
-        ("reached", reached),
+    found = [("error", texts.error_text(failure))]
+    if failure.first_error:
+        found.append(("first error", failure.first_error))
+    at = _place(texts.where(failure, entry))
+    found += [
+        ("at", f"{at}: {failure.call}" if failure.call else at),
+        ("reached", texts.reached(failure, entry, counted(entry.node_count, "node"))),
     ]
+    if texts.judged(failure):
+        kind = texts.kind(failure)
+        others = ", ".join(texts.alternatives(failure))
+        found += [
+            ("kind", texts.title(failure)),
+            ("because", failure.because),
+            ("could also be", others),
+            ("last operator", failure.operator),
+            ("thread", failure.thread),
+            *(("what to do", advice) for advice in kind.advice),
+            ("more", kind.documentation),
+        ]
+    return found
+
+
+def _failures(console: Console, recording: Recording) -> None:
+    from graphviz_app.failure_facts import failures_of
+
+    found = failures_of(recording)
+    for entry in found[:FIRST_FAILURES]:
+        console.print()
+        console.print(f"Failed capture {clean(entry.name or entry.key)}", style="bold")
+        facts(console, _failure(entry))
+    if len(found) > FIRST_FAILURES:
+        left = len(found) - FIRST_FAILURES
+        console.print(f"and {left} more failed captures: --json has them, --graph KEY one in full")
 
 
 def _place(place: Any) -> str:
