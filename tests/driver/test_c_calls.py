@@ -19,12 +19,14 @@ from capture.driver.graph_calls import GraphCalls
 from capture.driver.kernels import KernelCalls
 from capture.driver.launch_attributes import AttributeCalls
 from capture.driver.node_calls import NodeCalls
+from capture.driver.replay_calls import ReplayCalls
 from capture.errors import NotSupportedError
 from capture.extract import extract
 from capture.model import Graph
 from capture.nodes import kernel as kernel_nodes
 from capture.nodes.kernel import KernelPayload
 from tests.driver.contract import DriverContract, pytest_generate_tests
+from tests.driver.replay_contract import ReplayContract
 from tests.driver.test_contract import FakeWorld
 from tests.helpers.c_functions import CFunctions
 from tests.helpers.declared import TOPOLOGIES, Declared, graph, kernel
@@ -33,7 +35,7 @@ from tests.helpers.fake_driver import FakeDriver
 __all__ = ["pytest_generate_tests"]
 
 
-class CDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls):
+class CDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls, ReplayCalls):
     def __init__(self, functions: CFunctions) -> None:
         self.entry = EntryPoints(functions.find)
 
@@ -54,6 +56,10 @@ def world(request: pytest.FixtureRequest) -> CWorld:
 
 
 class TestCCalls(DriverContract):
+    pass
+
+
+class TestCReplays(ReplayContract):
     pass
 
 

@@ -10,6 +10,7 @@ from tests.driver.contract import (
     pytest_generate_tests,
     test_every_node_type_is_declared,
 )
+from tests.driver.replay_contract import ReplayContract
 from tests.helpers.declared import NODES, Declared, graph, kernel, without_names
 from tests.helpers.fake_driver import FakeDriver
 
@@ -52,6 +53,10 @@ def world(request: pytest.FixtureRequest) -> FakeWorld:
 
 
 class TestFakeDriver(DriverContract):
+    pass
+
+
+class TestFakeReplays(ReplayContract):
     pass
 
 

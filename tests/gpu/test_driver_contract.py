@@ -11,6 +11,7 @@ from capture.driver.cuda_bindings import CudaDriver
 from capture.errors import NotSupportedError
 from capture.extract import extract
 from tests.driver.contract import DriverContract, pytest_generate_tests
+from tests.driver.replay_contract import ReplayContract
 from tests.gpu.real_world import RealWorld
 from tests.helpers.declared import NODES, TOPOLOGIES, Declared, World, graph, kernel
 from tests.workloads.chains import chain, checked, fork_join
@@ -26,6 +27,10 @@ def real(gpu: CudaDriver) -> RealWorld:
 @pytest.fixture
 def world(real: RealWorld) -> World:
     return real
+
+
+class TestRealReplays(ReplayContract):
+    pass
 
 
 class TestRealDriver(DriverContract):

@@ -12,12 +12,13 @@ from typing import Any
 from capture.driver import records
 from capture.driver.entry_points import SIGNATURES
 from capture.errors import DriverError
+from tests.helpers.c_replays import CReplays
 from tests.helpers.fake_driver import FakeDriver
 
 INVALID_VALUE = 1
 
 
-class CFunctions:
+class CFunctions(CReplays):
     """C functions of a driver library, answering from a fake driver."""
 
     def __init__(self, fake: FakeDriver, *, joined: bool = True) -> None:

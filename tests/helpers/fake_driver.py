@@ -20,6 +20,7 @@ from capture.nodes.batch_mem_op import OPERATIONS
 from capture.nodes.conditional import KINDS
 from capture.nodes.mem_alloc import ACCESS_FLAGS, ALLOCATION_TYPES, HANDLE_TYPES, LOCATION_TYPES
 from capture.nodes.memcpy import MEMORY_TYPES, MemcpyEnd
+from tests.helpers.fake_replays import FakeReplays
 
 T = TypeVar("T")
 
@@ -28,7 +29,7 @@ def number_of(names: dict[int, str], name: str) -> int:
     return next(number for number, known in names.items() if known == name)
 
 
-class FakeDriver:
+class FakeDriver(FakeReplays):
     """Answers from the graphs that were built with :meth:`build`.
 
     Parameters
@@ -38,6 +39,7 @@ class FakeDriver:
     """
 
     def __init__(self, *, node_params: bool = False, devices: int = 1) -> None:
+        super().__init__()
         self.node_params = node_params
         self.device_count = devices
         self.calls: list[str] = []
@@ -111,6 +113,16 @@ class FakeDriver:
     def capture_info(self, stream: int) -> records.CaptureInfo:
         return self.captures.get(stream, records.CaptureInfo(0, 0, 0, []))
 
+    def capture_tip(self, stream: int) -> Callable[[], records.Tip]:
+        def tip() -> records.Tip:
+            info = self.capture_info(stream)
+            if info.status != 1:
+                return records.NOT_CAPTURING
+            last = info.last_nodes
+            return last[0] if len(last) == 1 else tuple(last) if last else 0
+
+        return tip
+
     def _graph(self, handle: int, call: str) -> tuple[Graph, list[int]]:
         self.calls.append(call)
         if handle not in self._graphs or handle in self.destroyed:
@@ -152,29 +164,25 @@ class FakeDriver:
             refused=refused,
         )
 
-    def clone(self, graph: int) -> int:
-        return self.build(self._graph(graph, "cuGraphClone")[0])
-
     def destroy(self, graph: int) -> None:
         self._graph(graph, "cuGraphDestroy")
         self.destroyed.add(graph)
 
-    def instantiate(self, graph: int) -> int:
+    def instantiate(self, graph: int, flags: int = 0) -> int:
         self._graph(graph, "cuGraphInstantiateWithFlags")
         executable = next(self._handles)
         self.executables[executable] = graph
+        self.made(executable)
         return executable
-
-    def launch(self, executable: int, stream: int) -> None:
-        if executable not in self.executables:
-            raise invalid("cuGraphLaunch")
 
     def destroy_executable(self, executable: int) -> None:
         if self.executables.pop(executable, None) is None:
             raise invalid("cuGraphExecDestroy")
+        self.free_bytes += self.executable_bytes
 
     def synchronize(self, stream: int) -> None:
         self.calls.append("cuStreamSynchronize")
+        self._check("cuStreamSynchronize")
 
     # Nodes
 

@@ -65,6 +65,7 @@ def _chain_ns(setup: Setup, position: int) -> int:
         for _ in range(REPETITIONS):
             last = [driver.add_copy(graph, setup.nodes[position], number, last)]
         executable = driver.instantiate(graph, 0)
+        setup.settle(executable)
         setup.restore()
         samples = setup.watch.warm_ns(executable, SAMPLES)
         return round(median(samples) / REPETITIONS)
@@ -90,7 +91,7 @@ def marginal(
         Called with the position that is about to be disabled: the process may die of it.
     """
     driver, watch = setup.driver, setup.watch
-    whole, without = setup.instantiate(), setup.instantiate()
+    whole, without = setup.ready(), setup.ready()
     all_samples: list[int] = []
     for number, position in enumerate(positions):
         if not budget:
@@ -99,6 +100,7 @@ def marginal(
             break
         before_each(position)
         driver.set_enabled(without, setup.nodes[position], False)
+        setup.settle(without)
         setup.restore()
         around = watch.warm_ns(whole, MARGINAL_SAMPLES)
         setup.restore()

@@ -107,7 +107,7 @@ def measure(
     benchmark.removals += [removal for removal in removals if removal.reason]
     if not pending:
         return
-    whole, without = setup.instantiate(), setup.instantiate()
+    whole, without = setup.ready(), setup.ready()
     for number, removal in enumerate(pending):
         benchmark.removals.append(removal)
         if not budget:
@@ -146,6 +146,7 @@ def _one(
     nodes = [setup.nodes[int(name)] for name in removal.nodes]
     for node in nodes:
         setup.driver.set_enabled(without, node, False)
+    setup.settle(without)
     batches = 0
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
         count = min(BATCH, replays - len(removal.with_ns))

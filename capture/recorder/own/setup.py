@@ -95,6 +95,20 @@ class Setup:
             self._executables.append(executable)
         return executable
 
+    def settle(self, executable: int) -> None:
+        """Bring an executable, new or changed, to the device.
+
+        The first launch after a change may wait for the device, which a closed gate would hold.
+        """
+        self.driver.upload(executable, self.watch.stream)
+        self.watch.idle()
+
+    def ready(self) -> int:
+        """Make an executable that is on the device."""
+        executable = self.instantiate()
+        self.settle(executable)
+        return executable
+
     def restore(self, *, begin: bool = False) -> None:
         """Put memory back before a batch; where that takes long, only where a phase begins."""
         if self._slow and not begin:
