@@ -80,6 +80,22 @@ def code(failure: Failure) -> str:
     return f"{code_name(failure.code)} ({failure.code})" if failure.code is not None else ""
 
 
+def stack(failure: Failure) -> list[tuple[Place, bool]]:
+    """Return the frames of the first error, innermost first, each with whether it is a library's.
+
+    Frames of libraries that nothing of the user's was called from come last in a traceback, and
+    tell what the failing line did.
+    """
+    facts = failure.facts.get("first")
+    frames = facts.get("frames") if isinstance(facts, dict) else None
+    library = {
+        (frame.get("file"), frame.get("line"))
+        for frame in (frames if isinstance(frames, list) else [])
+        if isinstance(frame, dict) and not frame.get("user", True)
+    }
+    return [(place, (place.file, place.line) in library) for place in failure.stack]
+
+
 def closing_lines(recording: Recording) -> list[str]:
     """Return what `cglens record` says of failed captures: kind, line, what to do.
 

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from capture.model import GraphInfo, Recording
 
+from .. import failure_facts
 from .. import format as text
 from ..components.facts import fact_head
 from ..components.graphs_table import FEW, graph_rows, grid
@@ -35,6 +36,7 @@ NO_TIMELINE = (
     "script captures were captured, instantiated and replayed; a graph that was read from its "
     "handle, or converted from DOT or JSON, has none."
 )
+MOST_FAILURES = 100
 VERSIONS = ("python", "torch", "triton", "driver", "driver_cuda")
 """Those on the band; the panel has all."""
 
@@ -155,11 +157,12 @@ def recording_warnings(recording: Recording) -> list[str]:
 
 
 def failures(context: Context, recording: Recording) -> list[Component]:
-    """Return the failed captures: error, place, and the nodes they had reached."""
-    if not recording.failed:
+    """Return the failed captures: kind, place, error, and the nodes they had reached."""
+    found = failure_facts.failures_of(recording)
+    if not found:
         return []
-    items = [_failure(context, info) for info in recording.failed.values()]
-    count = html.Span(text.count_text(len(items)), className="count")
+    items = [_failure(context, info) for info in found[:MOST_FAILURES]]
+    count = html.Span(text.count_text(len(found)), className="count")
     return [
         html.Section(
             [html.H2(["Failed captures", count]), html.Ul(items, className="failed-list")],
@@ -170,21 +173,23 @@ def failures(context: Context, recording: Recording) -> list[Component]:
 
 def _failure(context: Context, info: GraphInfo) -> Component:
     failure = info.failure
-    error = failure.error if failure is not None else "failed"
-    message = failure.message if failure is not None else ""
-    place = failure.place if failure is not None and failure.place is not None else info.place
+    assert failure is not None
+    place = failure_facts.where(failure, info)
+    error = failure_facts.error_text(failure)
     reached: Any
-    if failure is not None and not failure.nodes_read:
+    if not failure.nodes_read:
         reached = f"nodes not read: {failure.reason or 'no reason given'}"
     else:
         nodes = text.counted(info.node_count, "node")
         target = context.state.at_graph(info.key)
         reached = dcc.Link(f"{nodes} reached", href=context.url(target))
+    page = context.state.but(page="failures", view=info.key)
+    title = failure_facts.title(failure) if failure_facts.judged(failure) else failure.error
     return html.Li(
         [
-            html.Span(error, className="error-name"),
-            html.Span(message, className="error-text", title=message),
-            html.Span(place_text(place), className="mono place"),
+            dcc.Link(title, href=context.url(page), className="kind", title="Why, and what to do"),
+            html.Span(error, className="error-text", title=error),
+            html.Span(place_text(place), className="mono place", title=place_text(place)),
             html.Span(reached, className="reached"),
         ]
     )
