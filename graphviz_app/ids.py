@@ -89,3 +89,52 @@ class AnalysesPage(StrEnum):
     LIST = "analyses-list"
     TABLE = "analysis-table"
     SERIES = "analysis-series"
+
+
+class BenchmarksPage(StrEnum):
+    """The page of replays of our own."""
+
+    START = "bench-start"
+    CANCEL = "bench-cancel"
+    PROGRESS = "bench-progress"
+    TICK = "bench-tick"
+    DONE = "bench-done"
+    CURVE = "bench-curve"
+    SPLIT = "bench-split"
+    STATE = "bench-state"
+    SAMPLES = "bench-samples"
+    GRAPHS = "bench-graphs"
+    NODES = "bench-nodes"
+
+
+class WhatIfPage(StrEnum):
+    """The page of what nodes would gain if they took no time."""
+
+    START = "whatif-start"
+    CANCEL = "whatif-cancel"
+    PROGRESS = "whatif-progress"
+    TICK = "whatif-tick"
+    DONE = "whatif-done"
+    ASKED = "whatif-asked"
+    CHART = "whatif-chart"
+    GAINS = "whatif-gains"
+    EACH = "whatif-each"
+
+
+class ModulesPage(StrEnum):
+    """The page of modules."""
+
+    TABLE = "modules-table"
+
+
+class OperatorsPage(StrEnum):
+    """The page of operators."""
+
+    TABLE = "operators-table"
+
+
+class SourcePage(StrEnum):
+    """The page of source lines."""
+
+    FILES = "source-files"
+    CODE = "source-lines"

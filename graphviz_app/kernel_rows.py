@@ -122,6 +122,10 @@ def _keys(picture: Picture, kernels: KernelNodes, name: str) -> NDArray[Any] | N
     if name == "name":
         rank = {label: i for i, label in enumerate(sorted(set(picture.labels), key=str.lower))}
         return np.array([rank[picture.labels[at]] for at in kernels.positions.tolist()], np.int64)
+    if name == "operator" and picture.origin_texts is not None:
+        names = picture.origin_texts["operator"]
+        rank = {label: i for i, label in enumerate(sorted(set(names), key=str.lower))}
+        return np.array([rank[names[at]] for at in kernels.positions.tolist()], np.int64)
     values = kernels.columns.get(name)
     # What is not known sorts below what is, in both directions of numpy's order.
     return None if values is None else np.nan_to_num(values, nan=-1.0)
@@ -142,6 +146,8 @@ def _row(
         "block": text.brief_dims_text(node.payload.block) if node.payload is not None else "",
         "copy": command(kernel.name) if kernel is not None else "",
     }
+    if picture.origin_texts is not None:
+        row["operator"] = picture.origin_texts["operator"][at]
     for name in NUMBERS:
         value = float(kernels.columns[name][place])
         row[name] = _text(name, value)

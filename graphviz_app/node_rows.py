@@ -15,6 +15,7 @@ from .naming import type_colour
 from .picture import Picture
 
 BLOCK = 100
+ORIGINS = ("module", "operator", "source")
 """Rows in one request of the browser."""
 
 
@@ -41,6 +42,8 @@ def column(picture: Picture, name: str) -> NDArray[Any] | None:
         return np.bincount(picture.target, minlength=picture.count)
     if name == "successors":
         return np.bincount(picture.source, minlength=picture.count)
+    if name in ORIGINS and picture.origin_texts is not None:
+        return _ranks(picture.origin_texts[name])
     times = picture.times
     if times is not None and name in ("time", "slack"):
         values = times.duration_ns if name == "time" else times.slack_ns
@@ -62,7 +65,7 @@ def order(picture: Picture, sorts: Any, filters: Any) -> NDArray[np.int64]:
     sorts : list of dict
         ag-grid's sort model: ``colId`` and ``sort``, the first one leading.
     filters : dict
-        ag-grid's filter model; ``contains`` on type and name.
+        ag-grid's filter model; ``contains`` on type, name and origins.
     """
     keep = np.ones(picture.count, np.bool_)
     for name, values in (("type", picture.graph.topology.types), ("name", picture.names)):
@@ -70,6 +73,11 @@ def order(picture: Picture, sorts: Any, filters: Any) -> NDArray[np.int64]:
         if wanted:
             hits = {value for value in set(values) if wanted in text.type_text(value).lower()}
             hits |= {value for value in set(values) if wanted in value.lower()}
+            keep &= np.fromiter((value in hits for value in values), np.bool_, picture.count)
+    for name, values in (picture.origin_texts or {}).items():
+        wanted = str(((filters or {}).get(name) or {}).get("filter") or "").lower()
+        if wanted:
+            hits = {value for value in set(values) if wanted in value.lower()}
             keep &= np.fromiter((value in hits for value in values), np.bool_, picture.count)
     positions = np.flatnonzero(keep)
     for sort in reversed(sorts or []):
@@ -124,6 +132,7 @@ def row(picture: Picture, position: int) -> dict[str, Any]:
         "block": text.brief_dims_text(kernel.block) if kernel is not None else "",
         "level": int(picture.layout.level[position]),
         "lane": int(picture.layout.lane[position]),
+        **{name: texts[position] for name, texts in (picture.origin_texts or {}).items()},
         "time": _time(picture, position, "duration_ns"),
         "slack": _time(picture, position, "slack_ns"),
         "predecessors": len(picture.into(position)),

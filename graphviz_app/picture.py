@@ -7,15 +7,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from capture.analysis.origin_index import OriginIndex
 from capture.model import Edge, Graph
 
 from . import naming
 from .figures.colourings import by_kernel, by_lane, by_type
+from .figures.origin_colourings import origin_colourings
 from .figures.scene import Colouring, SceneTexts, encode_scene
 from .figures.time_colourings import by_path, by_time
 from .format import counted, duration_text
 from .layout import LaneLayout, lane_layout
 from .node_times import NodeTimes
+from .origin_text import origin_texts
 from .search import Index
 
 
@@ -29,9 +32,17 @@ class Picture:
         Path of `graph` inside the captured graph.
     times : NodeTimes, optional
         Adds the colourings by time and critical path, and what merged nodes are summed by.
+    origins : OriginIndex, optional
+        Adds the colourings and search terms by where nodes come from.
     """
 
-    def __init__(self, graph: Graph, body: str = "", times: NodeTimes | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        body: str = "",
+        times: NodeTimes | None = None,
+        origins: OriginIndex | None = None,
+    ) -> None:
         self.graph = graph
         self.body = body
         self.count = len(graph)
@@ -56,6 +67,9 @@ class Picture:
         if times is not None:
             for colouring in (by_time(times), by_path(times, self.source, self.target)):
                 self.colourings[colouring.name] = colouring
+        self.origins = origins
+        if origins is not None:
+            self.colourings |= {item.name: item for item in origin_colourings(origins)}
         self._by_source = np.argsort(self.source, kind="stable")
         self._by_target = np.argsort(self.target, kind="stable")
         self._sources = self.source[self._by_source]
@@ -64,7 +78,8 @@ class Picture:
     @property
     def size_bytes(self) -> int:
         """Estimate of what this holds in memory, its graph left out."""
-        return 200 * self.count + 60 * len(self.source) + 10_000
+        each = 200 if self.origins is None else 300
+        return each * self.count + 60 * len(self.source) + 10_000
 
     @cached_property
     def scene(self) -> bytes:
@@ -107,9 +122,24 @@ class Picture:
         ]
 
     @cached_property
+    def origin_texts(self) -> dict[str, list[str]] | None:
+        """Module, operator and source line of each node as short texts, for tables."""
+        if self.origins is None:
+            return None
+        modules, operators, lines = origin_texts(self.origins)
+        return {"module": modules, "operator": operators, "source": lines}
+
+    @cached_property
     def index(self) -> Index:
         """The search index over types, names and lanes."""
-        return Index.of(self.graph, self.labels, self.names, self.layout.lane, self.colourings)
+        return Index.of(
+            self.graph,
+            self.labels,
+            self.names,
+            self.layout.lane,
+            self.colourings,
+            self.origins,
+        )
 
     def _edges(self, order: NDArray[np.intp], ends: NDArray[np.int32], node: int) -> list[Edge]:
         first, last = np.searchsorted(ends, [node, node + 1])

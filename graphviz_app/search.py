@@ -1,4 +1,4 @@
-"""Search for nodes by name, type, kernel, lane or position."""
+"""Search for nodes by name, type, kernel, lane, position, or where they come from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from capture.analysis.origin_index import OriginIndex
 from capture.model import Graph
 from capture.names import family
 
 from .figures.scene import Colouring
 from .format import type_text
 from .naming import kernel_of
+from .origin_search import FIELDS, OriginTerms
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Index:
     text: NDArray[np.int32]
     fields: Mapping[str, tuple[list[str], NDArray[np.int32]]]
     """Per field: names as the legends give them, in lower case, and one index per node."""
+    origins: OriginTerms | None = None
 
     @classmethod
     def of(
@@ -35,6 +38,7 @@ class Index:
         names: Sequence[str],
         lane: NDArray[np.int32],
         colourings: Mapping[str, Colouring],
+        origins: OriginIndex | None = None,
     ) -> Index:
         """Index a graph.
 
@@ -47,6 +51,8 @@ class Index:
             Lane per node.
         colourings : mapping
             Their legends are the names of `type:` and `kernel:` and `lane:` terms.
+        origins : OriginIndex, optional
+            Adds the terms of :mod:`graphviz_app.origin_search`.
         """
         position: dict[tuple[str, str, str, str], int] = {}
         text = np.empty(len(graph), np.int32)
@@ -62,7 +68,9 @@ class Index:
             for name, colouring in colourings.items()
         }
         fields["family"] = _families(graph)
-        return cls(len(graph), ["\n".join(key).lower() for key in position], text, fields)
+        texts = ["\n".join(key).lower() for key in position]
+        terms = OriginTerms(origins) if origins is not None else None
+        return cls(len(graph), texts, text, fields, terms)
 
     def find(self, query: str) -> NDArray[np.int64]:
         """Return the positions of nodes that match, in creation order.
@@ -73,7 +81,9 @@ class Index:
             Words that must all be in the type, the short, readable or mangled name. ``type:``,
             ``kernel:``, ``lane:``, ``time:`` and ``path:`` ask for one entry of a legend, in
             quotes if it has spaces; ``family:`` for kernels that do the same on other shapes.
-            A number alone, or with ``#``, is a position.
+            A number alone, or with ``#``, is a position. Where origins are known, words may also
+            be in a module's path, an operator or a ``file:line``, and ``module:``, ``class:``,
+            ``operator:``, ``source:``, ``phase:`` and more ask for one of these.
         """
         terms = _terms(query)
         if not terms:
@@ -89,9 +99,13 @@ class Index:
             names, index = self.fields[field]
             value = f"lane {value}" if field == "lane" and value.isdecimal() else value
             wanted = [i for i, name in enumerate(names) if name == value]
+            if not wanted and field in FIELDS and self.origins is not None:
+                return self.origins.match(field, value)
             if not wanted:
                 wanted = [i for i, name in enumerate(names) if value and value in name]
             return np.isin(index, wanted)
+        if colon and field in FIELDS and self.origins is not None:
+            return self.origins.match(field, value)
         number = term.removeprefix("#")
         if number.isdecimal() and (alone or term != number):
             found = np.zeros(self.count, np.bool_)
@@ -100,7 +114,8 @@ class Index:
             if term != number or found.any():
                 return found
         hits = [i for i, text in enumerate(self.texts) if term in text]
-        return np.isin(self.text, hits)
+        mask: NDArray[np.bool_] = np.isin(self.text, hits)
+        return mask if self.origins is None else mask | self.origins.words(term)
 
 
 def _families(graph: Graph) -> tuple[list[str], NDArray[np.int32]]:

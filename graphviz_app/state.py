@@ -20,6 +20,10 @@ class Colouring(StrEnum):
     LANE = "lane"
     TIME = "time"
     PATH = "path"
+    MODULE = "module"
+    OPERATOR = "operator"
+    PHASE = "phase"
+    SOURCE = "source"
 
 
 @dataclass(frozen=True)
@@ -132,4 +136,27 @@ def from_url(pathname: str | None, search: str | None, prefix: str = "/") -> Vie
         search=first("search"),
         view=first("view"),
         executable=first("executable"),
+    )
+
+
+def stored(place: Any, context: Any = None) -> ViewState:
+    """Return the view that the browser keeps in its stores.
+
+    Parameters
+    ----------
+    place : mapping or None
+        The parts of a view that a page, its panel or its matches are built from.
+    context : mapping or None
+        What the server filled in: recording and graph, where the address names none.
+    """
+    data, filled = place or {}, context or {}
+    node = data.get("node")
+    return ViewState(
+        page=str(data.get("page") or ""),
+        recording=str(filled.get("recording") or data.get("recording") or ""),
+        graph=str(data.get("graph") or filled.get("key") or ""),
+        body=str(data.get("body") or ""),
+        node=node if isinstance(node, int) and not isinstance(node, bool) else None,
+        view=str(data.get("view") or ""),
+        executable=str(data.get("executable") or ""),
     )

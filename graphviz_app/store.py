@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from capture.errors import FormatError, LookupFailed
-from capture.model import Event, Graph, GraphInfo, Recording
+from capture.model import Event, EvidenceKind, Graph, GraphInfo, Recording
 
 from .memo import Memo
+from .source_access import SourceAccess
 
 if TYPE_CHECKING:
     from capture.analysis import Result, Subject
+    from capture.analysis.origin_index import OriginIndex
 
     from .kernel_rows import KernelNodes
+    from .measuring import Measurer
     from .node_times import NodeTimes
+    from .origin_report import OriginReport
     from .picture import Picture
 
+Made = TypeVar("Made")
 LIMIT_BYTES = 512 * 1024**2
 NODE_BYTES = 1300
 """What one node of an opened graph holds in memory: 1,310 bytes by tracemalloc on recorded graphs
@@ -70,13 +75,17 @@ class Store:
         The name becomes the id.
     limit_bytes : int
         Bound on graphs and pictures kept in memory.
+    sources : SourceAccess, optional
+        Which source files may be read; none by default.
     """
 
     def __init__(
         self,
         recordings: Sequence[tuple[str, Recording] | tuple[str, Recording, Path]],
         limit_bytes: int = LIMIT_BYTES,
+        sources: SourceAccess | None = None,
     ) -> None:
+        self.sources = sources or SourceAccess()
         self._opened: dict[str, Opened] = {}
         for name, recording, *path in recordings:
             id_ = short_id(name, self._opened)
@@ -85,9 +94,12 @@ class Store:
         self.reading = threading.Lock()
         """Held while a recording's file is read: readers share one handle."""
         self._memo = Memo(limit_bytes)
+        self._adding = threading.Lock()
+        self.measurer: Measurer | None = None
+        """Runs this session's own workload again; ``None`` where there is none to run."""
 
     @classmethod
-    def open(cls, files: Sequence[Path]) -> Store:
+    def open(cls, files: Sequence[Path], sources: SourceAccess | None = None) -> Store:
         """Open files; no graph is read yet.
 
         Raises
@@ -97,12 +109,28 @@ class Store:
         """
         from capture import read
 
-        return cls([(file.resolve().name, read(file), file) for file in files])
+        named = [(file.resolve().name, read(file), file) for file in files]
+        return cls(named, sources=sources)
 
     @property
     def opened(self) -> Mapping[str, Opened]:
         """Everything that is open, by id, in the order it was given."""
         return self._opened
+
+    def add(self, name: str, recording: Recording, path: Path) -> str:
+        """Open another recording, and return its id."""
+        with self._adding:
+            id_ = short_id(name, self._opened)
+            title = recording.metadata.title or name
+            # Others may be going through the mapping: it is replaced, never changed.
+            self._opened = {**self._opened, id_: Opened(id_, title, recording, path)}
+        return id_
+
+    def remember(
+        self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]
+    ) -> Made:
+        """Return what was computed under a key, computing it when it is not kept."""
+        return self._memo.get(key, make, size)
 
     def get(self, recording: str = "") -> Opened:
         """Return an opened recording; ``""`` is the first.
@@ -167,7 +195,12 @@ class Store:
         graph = self.graph(id_, key, body)
         return self._memo.get(
             ("picture", id_, key, body, executable),
-            lambda: Picture(graph, body, self._timed(id_, key, body, executable)),
+            lambda: Picture(
+                graph,
+                body,
+                self._timed(id_, key, body, executable),
+                self.origins(id_, key, body, executable),
+            ),
             lambda picture: picture.size_bytes,
         )
 
@@ -185,6 +218,41 @@ class Store:
         if not subject.is_timed:
             return None
         return NodeTimes.of(subject, self.result(recording, key, body, "critical_path", executable))
+
+    def origins(
+        self, recording: str, key: str, body: str = "", executable: str = ""
+    ) -> OriginIndex | None:
+        """Return where the nodes of a graph or body come from; ``None`` if that is not known."""
+        try:
+            return self.subject(recording, key, body, executable).origin_index
+        except FormatError:
+            return None  # the timings are damaged, as the panel says
+
+    def by_origin(
+        self, recording: str, key: str, body: str = "", executable: str = ""
+    ) -> OriginReport | None:
+        """Return what nodes cost by where they come from; ``None`` if that is not known."""
+        from .origin_report import OriginReport
+
+        opened = self.get(recording)
+        index = self.origins(opened.id, key, body, executable)
+        if index is None:
+            return None
+        subject = self.subject(opened.id, key, body, executable)
+        return self._memo.get(
+            ("by origin", opened.id, key, body, executable),
+            lambda: OriginReport(index, subject),
+            lambda report: report.size_bytes,
+        )
+
+    def origins_reason(self, recording: str, key: str, body: str = "", executable: str = "") -> str:
+        """Return why there are no origins, as a sentence; empty where there are."""
+        try:
+            subject = self.subject(recording, key, body, executable)
+        except FormatError as error:
+            return f"No origins: the timings beside them cannot be read: {error}."
+        reason = subject.lacks(EvidenceKind.ORIGINS)
+        return f"No origins: {reason.rstrip('.')}." if reason else ""
 
     def subject(self, recording: str, key: str, body: str = "", executable: str = "") -> Subject:
         """Return a graph or body joined with its timings, as analyses take it."""
@@ -222,15 +290,19 @@ class Store:
     ) -> list[int]:
         """Return the positions of the nodes of a graph or body that a search finds.
 
-        ``marks:NAME`` finds the nodes that stand out in what the analysis of that name found; all
-        else is :meth:`graphviz_app.search.Index.find`.
+        ``marks:NAME`` finds the nodes that stand out in what the analysis of that name found,
+        ``free:SELECTION`` those that :func:`capture.selection.select` finds; all else is
+        :meth:`graphviz_app.search.Index.find`.
         """
         from capture.analysis import Scope, analyses
+        from capture.selection import select
 
         field, _, name = query.strip().partition(":")
         entry = analyses().get(name) if field == "marks" else None
         if entry is not None and entry.scope is Scope.GRAPH:
             return sorted(self.result(recording, key, body, name, executable).node_marks)
+        if field == "free":
+            return select(self.graph(recording, key, body), name)
         picture = self.picture(recording, key, body, executable)
         found: list[int] = picture.index.find(query).tolist()
         return found

@@ -181,6 +181,11 @@ window.cgShell = window.cgShell || {};
       return scene.src;
     },
 
+    // What was measured from here is shown as soon as it is there.
+    measured(done) {
+      if (done && done.recording) shell.go({ recording: done.recording, graph: done.graph, body: "", node: null });
+    },
+
     // A click shows what is known of a graph beside the table, a second one opens it.
     focusGraph(cell) {
       const row = cell && cell.rowId;
@@ -199,6 +204,18 @@ window.cgShell = window.cgShell || {};
     // The table holds the graph's own nodes, whichever body was looked at before.
     openKernel(cell) {
       if (cell && cell.rowId !== undefined && cell.colId !== "copy") shell.go({ body: "", node: Number(cell.rowId) });
+    },
+
+    // A line finds its nodes in the graph, unless someone selects its text.
+    openLine(cell) {
+      const row = cell && cell.rowId;
+      if (!row || cell.colId === "nodes" || String(window.getSelection())) return;
+      const place = document.getElementById("source-lines");
+      if (!place || !window.dash_ag_grid) return;
+      window.dash_ag_grid.getApiAsync("source-lines").then((grid) => {
+        const node = grid.getRowNode(row);
+        if (node && node.data.link) shell.go(JSON.parse(node.data.link.go));
+      });
     },
 
     openTable(clicks) {

@@ -3,7 +3,7 @@ window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
   const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view", "executable"];
-  const COLOURS = ["type", "kernel", "lane", "time", "path"];
+  const COLOURS = ["type", "kernel", "lane", "time", "path", "module", "operator", "phase", "source"];
 
   const prefix = () => shell.prefix || "/";
 

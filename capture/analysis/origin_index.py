@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -195,6 +196,11 @@ class OriginIndex:
                     places[path] = len(found)
                     found.append(Module(path, "", _parent(path, places)))
         return found
+
+    @cached_property
+    def path_counts(self) -> Counter[str]:
+        """How many modules have a path, in lower case: two models may have a part of one name."""
+        return Counter(module.path.lower() for module in self.modules)
 
     @cached_property
     def node_modules(self) -> list[tuple[int, ...]]:

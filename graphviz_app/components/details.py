@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -21,6 +20,8 @@ from ..picture import Picture
 from ..state import ViewState
 from .attributes import attributes
 from .facts import Children, copy_button, section_view
+from .links import go_link as go_link
+from .origin_panel import origin
 
 NAME_CHARACTERS = 8_000
 NEIGHBOURS = 60
@@ -49,6 +50,7 @@ def panel(context: Context) -> Children:
     node = picture.graph.node(state.node)
     return [
         *node_heading(node, state),
+        *origin(context, node.position),
         *timing(context, node, recording),
         *bodies(context, picture.graph, node.position),
         *sections(node_sections(node, info, recording)),
@@ -168,12 +170,6 @@ def _name(name: str) -> Component:
         more = f" and {text.counted(cut, 'character')} more, which an export has"
         return html.Div([html.Code(name[:NAME_CHARACTERS]), more], className="full-name")
     return html.Div([html.Code(name), copy_button(name)], className="full-name")
-
-
-def go_link(context: Context, label: Any, changes: dict[str, Any], **props: Any) -> Component:
-    """Return a link that changes a part of the view; its address is that view's, for copying."""
-    href = context.url(context.state.but(**changes))
-    return html.A(label, href=href, **attributes(data_go=json.dumps(changes)), **props)
 
 
 def bodies(context: Context, graph: Graph, position: int) -> Children:

@@ -12,6 +12,7 @@ from capture.errors import GraphLensError
 
 from .. import node_rows
 from ..ids import GraphPage, Shell
+from ..state import stored
 from ..store import Store
 from .shell import SHELL
 
@@ -27,14 +28,22 @@ TIMES = (
     ("slack", "Slack", "By how much it may start later without making the longest path longer"),
 )
 
+ORIGINS = (
+    ("module", "Module", "Innermost module whose forward was running", 112),
+    ("operator", "Operator", "Operator that launched it", 128),
+    ("source", "Source", "Line that launched it, or its forward operator", 96),
+)
 
-def box(times: bool = False) -> Component:
+
+def box(times: bool = False, origins: bool = False) -> Component:
     """Return the table; it is folded away until it is asked for.
 
     Parameters
     ----------
     times : bool
         Whether nodes have timings to show.
+    origins : bool
+        Whether it is known where they come from.
     """
     columns: list[dict[str, Any]] = [
         {"field": "position", "headerName": "Node", "width": 64, **_RIGHT},
@@ -65,6 +74,19 @@ def box(times: bool = False) -> Component:
                 **_RIGHT,
             }
             for field, title, hint in TIMES
+        ],
+        *[
+            {
+                "field": field,
+                "headerName": title,
+                "headerTooltip": hint,
+                "width": width,
+                "hide": not origins,
+                "tooltipField": field,
+                "filter": "agTextColumnFilter",
+                "filterParams": _CONTAINS,
+            }
+            for field, title, hint, width in ORIGINS
         ],
         {
             "field": "grid",
@@ -145,15 +167,9 @@ def register(app: Dash, store: Store) -> None:
     def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
         if request is None or not place:
             return no_update
-        recording = str((context or {}).get("recording") or place.get("recording") or "")
-        graph = str(place.get("graph") or (context or {}).get("key") or "")
+        view = stored(place, context)
         try:
-            picture = store.picture(
-                recording,
-                graph,
-                str(place.get("body") or ""),
-                str(place.get("executable") or ""),
-            )
+            picture = store.picture(view.recording, view.graph, view.body, view.executable)
         except GraphLensError:
             return {"rowData": [], "rowCount": 0}
         return node_rows.block(picture, request)

@@ -32,6 +32,12 @@ LANE_NOTE = (
     "A CUDA graph keeps no streams: lanes are computed from the edges, one per chain of nodes "
     "that run after each other"
 )
+ORIGIN_COLOURS = (
+    ("module", "Module", "The part of the model whose forward was running"),
+    ("operator", "Operator", "The operator that launched the node"),
+    ("phase", "Phase", "Forward, backward or optimizer"),
+    ("source", "Source", "The file of the line that launched the node"),
+)
 NO_GRAPH = (
     "This recording holds no graph, so there is nothing to draw. "
     "The overview says what was recorded."
@@ -91,6 +97,9 @@ def layout(context: Context) -> Component:
         },
         note=note,
         choice=choice,
+        no_origins=""
+        if picture.origins is not None
+        else store.origins_reason(state.recording, state.graph).replace("`", ""),
     )
 
 
@@ -111,6 +120,7 @@ def view(
     caution: tuple[str, str] = ("", ""),
     replay: Any = None,
     choice: list[Component] | None = None,
+    no_origins: str = "",
 ) -> Component:
     """Return the page around a scene."""
     hint = None if times else why_not.replace("`", "")
@@ -144,6 +154,14 @@ def view(
                                 "label": html.Span("Critical path", title=hint),
                                 "disabled": not times,
                             },
+                            *[
+                                {
+                                    "value": name,
+                                    "label": html.Span(title, title=no_origins or about),
+                                    "disabled": bool(no_origins),
+                                }
+                                for name, title, about in ORIGIN_COLOURS
+                            ],
                         ],
                     ),
                     html.Button(
@@ -181,7 +199,7 @@ def view(
                 className="strip" if replay else "strip none",
                 **attributes(data_kind="strip", data_select_store=Shell.RUN_SELECT.value),
             ),
-            nodes_table.box(times),
+            nodes_table.box(times, origins=not no_origins),
             dcc.Store(id=GraphPage.SCENE, data=scene),
             dcc.Store(id=GraphPage.REPLAY, data=replay),
         ],

@@ -24,6 +24,7 @@ from ..ids import KernelsPage, Shell
 from ..naming import kernel_of
 from ..node_rows import BLOCK
 from ..search import term
+from ..state import stored
 from ..store import Store
 from . import Page
 from .graph import NO_GRAPH
@@ -70,6 +71,7 @@ def layout(context: Context) -> Component:
         _launches(context, launches),
         subject.is_timed,
         picker(context),
+        subject.origin_index is not None,
     )
 
 
@@ -88,10 +90,11 @@ def view(
     launches: Component,
     timed: bool,
     choice: list[Component] | None = None,
+    origins: bool = False,
 ) -> Component:
     """Return the page around its tables."""
     names = [name for name, _, _ in VIEWS]
-    tables = (families, launches, _node_table(timed))
+    tables = (families, launches, _node_table(timed, origins))
     return html.Div(
         id=KernelsPage.VIEW,
         className="kernels-page",
@@ -189,7 +192,7 @@ COPY_COLUMN: dict[str, Any] = {
 }
 
 
-def _node_table(timed: bool) -> Component:
+def _node_table(timed: bool, origins: bool) -> Component:
     right: dict[str, Any] = {"type": "rightAligned", "cellClass": "number"}
     needs_times = {"median", "start", "share"}
     columns: list[dict[str, Any]] = [
@@ -203,6 +206,14 @@ def _node_table(timed: bool) -> Component:
             "cellRenderer": "SelectLink",
             "filter": "agTextColumnFilter",
             "filterParams": {"filterOptions": ["contains"], "maxNumConditions": 1},
+        },
+        {
+            "field": "operator",
+            "headerName": "Operator",
+            "headerTooltip": "The operator that launched it",
+            "hide": not origins,
+            "width": 150,
+            "tooltipField": "operator",
         },
         *[
             {
@@ -220,7 +231,7 @@ def _node_table(timed: bool) -> Component:
         COPY_COLUMN,
     ]
     if timed:
-        columns[2]["sort"] = "desc"
+        columns[3]["sort"] = "desc"
     table: Component = dag.AgGrid(
         id=KernelsPage.NODES,
         className="grid",
@@ -269,13 +280,11 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
         if request is None or not place:
             return no_update
-        recording = str((context or {}).get("recording") or place.get("recording") or "")
-        graph = str(place.get("graph") or (context or {}).get("key") or "")
+        view = stored(place, context)
         try:
-            executable = str(place.get("executable") or "")
-            picture = store.picture(recording, graph, "", executable)
-            kernels = store.kernels(recording, graph, executable)
-            opened = store.get(recording).recording
+            picture = store.picture(view.recording, view.graph, "", view.executable)
+            kernels = store.kernels(view.recording, view.graph, view.executable)
+            opened = store.get(view.recording).recording
         except GraphLensError:
             return {"rowData": [], "rowCount": 0}
         command = partial(profiling.ncu_command, opened)

@@ -7,7 +7,7 @@ import sys
 from graphviz_app.app import Settings, create_app
 from graphviz_app.server import serve
 from graphviz_app.store import Store
-from tests.helpers import synthetic
+from tests.helpers import origins, synthetic
 
 
 def main(port: int) -> None:
@@ -23,6 +23,10 @@ def main(port: int) -> None:
                 ),
             ),
             ("big.cgl", synthetic.recording({"big": synthetic.layers(1400)}, title="big")),
+            (
+                "origins.cgl",
+                origins.recording(origins.transformer(), origins.compiled()),
+            ),
             ("nothing.cgl", synthetic.recording({}, failed=False, title="nothing")),
         ]
     )

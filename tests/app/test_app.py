@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from enum import EnumType
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from dash.development.base_component import Component
 
 from capture.errors import FormatError
+from graphviz_app import ids as ids_module
 from graphviz_app import pages as pages_package
 from graphviz_app.app import Settings, create_app
 from graphviz_app.ids import (
@@ -26,7 +28,7 @@ from graphviz_app.ids import (
 )
 from graphviz_app.pages import Page, pages
 from graphviz_app.store import Store
-from tests.helpers import synthetic
+from tests.helpers import origins, synthetic
 
 DOT = Path(__file__).parent.parent / "data" / "driver_dot" / "alltypes_verbose.dot"
 LAYERS = "train.py:layers#0"
@@ -35,7 +37,9 @@ BODIES = "train.py:bodies#1"
 
 @pytest.fixture(scope="module")
 def app() -> dash.Dash:
-    return create_app(Store([("run.cgl", synthetic.typical()), ("b", synthetic.typical())]))
+    with_origins = origins.recording(origins.transformer(2))
+    named = [("run.cgl", synthetic.typical()), ("b", synthetic.typical())]
+    return create_app(Store([*named, ("origins", with_origins)]))
 
 
 def ids(component: Any) -> Iterator[str]:
@@ -109,7 +113,7 @@ def test_ids_are_unique(app: dash.Dash) -> None:
 
 
 def test_every_id_is_a_member_of_an_enum(app: dash.Dash) -> None:
-    enums = (Shell, Overview, GraphPage, TimelinePage, KernelsPage, AnalysesPage)
+    enums = [item for item in vars(ids_module).values() if isinstance(item, EnumType)]
     known = {str(member) for enum in enums for member in enum}
     assert set(ids(app.validation_layout)) <= known
 
@@ -153,7 +157,9 @@ def test_no_graph_is_in_a_store(app: dash.Dash) -> None:
 
 @pytest.mark.parametrize("page", list(pages()))
 def test_a_skeleton_has_the_ids_of_the_page(app: dash.Dash, page: str) -> None:
-    content = json.dumps(page_at(app, f"/{page}")[Shell.CONTENT]["children"])
+    by_origin = page in ("modules", "operators", "source")
+    search = "?recording=origins" if by_origin else ""
+    content = json.dumps(page_at(app, f"/{page}", search)[Shell.CONTENT]["children"])
     for id_ in ids(pages()[page].skeleton()):
         assert f'"id": "{id_}"' in content
 

@@ -1,0 +1,95 @@
+// Rows that open and close like a tree, and bars in cells: the browser's half of tree_table.py.
+window.cgShell = window.cgShell || {};
+(function (shell) {
+  "use strict";
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const components = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const create = (...args) => window.React.createElement(...args);
+
+  // What the user opened or closed, by row; all else is as the server sent it.
+  const toggled = new Map();
+  const isOpen = (id, initial) => (toggled.has(id) ? toggled.get(id) : initial);
+
+  // Unlike in other tables, what is not there is left empty: most cells of a file are.
+  functions.told = (params) => (params.data && params.data.texts && params.data.texts[params.colDef.field]) || "";
+  functions.toldExactly = (params) =>
+    (params.data && params.data.exact && params.data.exact[params.colDef.field]) || functions.told(params);
+
+  functions.isMarked = (params) => Boolean(params.data && params.data.chosen);
+
+  functions.treeShown = (node) => !node.data || (node.data.above || []).every(([id, initial]) => isOpen(id, initial));
+
+  // ag-grid has sorted all rows by a column; put each back under its parent, in that order.
+  functions.treeOrder = (params) => {
+    const { nodes } = params;
+    const children = new Map();
+    for (const node of nodes) {
+      const parent = node.data ? node.data.parent : "";
+      if (!children.has(parent)) children.set(parent, []);
+      children.get(parent).push(node);
+    }
+    const stack = [...(children.get("") || [])].reverse();
+    for (let at = 0; stack.length; at += 1) {
+      const node = stack.pop();
+      nodes[at] = node;
+      const below = children.get(node.data.id);
+      if (below) stack.push(...below.reverse());
+    }
+  };
+
+  components.TreeCell = (params) => {
+    const { data, api, node } = params;
+    if (!data) return "";
+    const open = isOpen(data.id, data.open);
+    const toggle = (event) => {
+      event.stopPropagation();
+      toggled.set(data.id, !open);
+      api.onFilterChanged();
+      api.refreshCells({ rowNodes: [node], columns: ["name"], force: true });
+    };
+    const label = data.link
+      ? create("a", { href: data.link.href, "data-go": data.link.go, className: "cell-link", title: data.hint || data.name }, data.name)
+      : create("span", { title: data.hint || data.name }, data.name);
+    return create(
+      "span",
+      { className: "tree-cell", style: { paddingLeft: `${14 * data.above.length}px` } },
+      data.holds
+        ? create("button", {
+          className: "tree-toggle",
+          onClick: toggle,
+          "aria-expanded": String(open),
+          "aria-label": open ? "Close" : "Open",
+        }, open ? "▾" : "▸")
+        : create("span", { className: "tree-toggle" }),
+      create("span", { className: "tree-name" }, label),
+      data.note ? create("span", { className: "tree-note" }, data.note) : null,
+    );
+  };
+
+  components.FoundNodes = (params) => {
+    const { data } = params;
+    if (!data || !data.link) return "";
+    return create("a", { href: data.link.href, "data-go": data.link.go, className: "cell-link" }, functions.told(params));
+  };
+
+  functions.hasNodes = (params) => Boolean(params.data && params.data.link);
+
+  // Code keeps its spaces; a line whose text is not known says its function instead.
+  components.CodeCell = (params) => {
+    const { data } = params;
+    if (!data) return "";
+    if (data.code === undefined) return create("span", { className: "absent" }, data.where || "");
+    return create("span", { className: "code-text", title: data.code.trim() }, data.code);
+  };
+
+  components.PartBar = (params) => {
+    const parts = (params.data && params.data.bars) || [];
+    if (!parts.length) return "";
+    const title = parts.map(([, , text]) => text).join("\n");
+    const bars = parts.map(([share, colour], at) => create("span", {
+      key: at,
+      style: { width: `${Math.max(100 * share, share > 0 ? 0.5 : 0)}%`, background: colour },
+    }));
+    return create("div", { className: "part-bar", title }, bars);
+  };
+})(window.cgShell);
