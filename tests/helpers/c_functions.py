@@ -315,7 +315,8 @@ class CFunctions(CReplays):
         self._put(out, "<i", self.fake.version())
 
     def cuGetErrorName(self, code: int, out: int) -> None:
-        self._put(out, "<Q", self.memory(b"CUDA_ERROR_INVALID_VALUE\0"))
+        name = b"ILLEGAL_ADDRESS" if code == 700 else b"INVALID_VALUE"
+        self._put(out, "<Q", self.memory(b"CUDA_ERROR_" + name + b"\0"))
 
     def cuGetErrorString(self, code: int, out: int) -> None:
         self._put(out, "<Q", self.memory(b"invalid argument\0"))

@@ -34,11 +34,11 @@ class Stopwatch:
     Parameters
     ----------
     driver : ReplayDriver
-    hung_after_s : float
+    hung_after_s : float, optional
         After which a replay that has not ended is given up.
     """
 
-    def __init__(self, driver: ReplayDriver, hung_after_s: float = HUNG_AFTER_S) -> None:
+    def __init__(self, driver: ReplayDriver, hung_after_s: float | None = None) -> None:
         self.driver = driver
         self.stream = driver.new_stream()
         self._pairs = [(driver.new_event(), driver.new_event()) for _ in range(BATCH)]
@@ -46,7 +46,7 @@ class Stopwatch:
         self._word = ctypes.c_uint32.from_address(self._page)
         self._word.value = 0
         self._turn = 0
-        self._hung_after_s = hung_after_s
+        self._hung_after_s = HUNG_AFTER_S if hung_after_s is None else hung_after_s
         self.ungated = ""
         """Why replays are timed without the gate."""
 

@@ -12,9 +12,17 @@ from types import SimpleNamespace
 __version__ = "0.0.0+stand.in"
 version = SimpleNamespace(cuda="13.0")
 
+_pinned: list[tuple[int, int]] = []
+_C = SimpleNamespace(
+    _cuda_beginAllocateCurrentThreadToPool=lambda device, pool: _pinned.append(pool),
+    _cuda_endAllocateToPool=lambda device, pool: None,
+)
+
 
 class Tensor:
     """A number on a device."""
+
+    is_cuda = False
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from types import SimpleNamespace
 
 _handles = count(0x5000, 0x10)
 _local = threading.local()
@@ -42,6 +44,35 @@ def stream(chosen: Stream) -> Iterator[None]:
 
 def is_available() -> bool:
     return not os.environ.get("NO_GPU")
+
+
+def memory_snapshot() -> list[object]:
+    return []
+
+
+@contextmanager
+def device(index: int) -> Iterator[None]:
+    yield
+
+
+def get_device_properties(index: int) -> object:
+    return SimpleNamespace(uuid="00000000-0000-0000-0000-000000000000")
+
+
+class Event:
+    """An event on a device that is done at once."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        self.at_ns = 0
+
+    def record(self) -> None:
+        self.at_ns = time.perf_counter_ns()
+
+    def synchronize(self) -> None:
+        pass
+
+    def elapsed_time(self, end: Event) -> float:
+        return (end.at_ns - self.at_ns) / 1e6
 
 
 def get_rng_state() -> int:
