@@ -78,5 +78,10 @@ def subject_of(
         origins = recording.origins(key)
     except FormatError as error:
         unreadable[EvidenceKind.ORIGINS] = f"the origins cannot be read: {error}"
+    benchmark = None
+    try:
+        benchmark = recording.benchmark(key)
+    except FormatError as error:
+        unreadable[EvidenceKind.BENCHMARKS] = f"the benchmark cannot be read: {error}"
     gpu = gpu_of(recording, info)
-    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable)
+    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable, benchmark)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ..distributions import differs
 from ..model import EvidenceKind
 from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Severity, Unit
+from .disturbed import add_conditions
+from .stored_benchmark import eager_against_graph, median_ns
 from .subject import Subject
 
 GAIN_THAT_MATTERS = 0.1
@@ -14,22 +17,30 @@ def run(
     subject: Subject,
     eager_ns: float | None = None,
     graph_ns: float | None = None,
-    spread_ns: float = 0,
+    spread_ns: float | None = None,
     eager_gpu_ns: float | None = None,
     capture_ns: float | None = None,
     instantiate_ns: float | None = None,
 ) -> Result:
     """Compare one eager call with one replay, both measured on the same inputs.
 
-    A difference within twice the spread is none. From a tenth of the eager time on, the function is
-    launch-bound. O(1).
+    What is not given comes from the graph's benchmark. A difference within twice the spread is
+    none. From a tenth of the eager time on, the function is launch-bound. O(samples).
     """
+    benchmark = subject.benchmark if eager_ns is None or graph_ns is None else None
+    compared = eager_against_graph(benchmark) if benchmark is not None else None
+    if benchmark is not None and compared is not None:
+        eager_ns = compared.eager_ns if eager_ns is None else eager_ns
+        graph_ns = compared.graph_ns if graph_ns is None else graph_ns
+        spread_ns = compared.spread_ns if spread_ns is None else spread_ns
+        if eager_gpu_ns is None and benchmark.eager is not None:
+            eager_gpu_ns = benchmark.eager.busy_ns
+        if capture_ns is None:
+            capture_ns = median_ns(benchmark.capture_ns)
+        if instantiate_ns is None:
+            instantiate_ns = median_ns(benchmark.instantiate_ns)
     if eager_ns is None or graph_ns is None:
-        return Result.absent(
-            "a verdict needs the time of the function run eagerly and as a graph, measured on the "
-            "same inputs; recordings of this version hold neither, so pass them to the analysis "
-            "as eager_ns and graph_ns"
-        )
+        return Result.absent(_missing(subject))
     if eager_ns <= 0 or graph_ns <= 0:
         return Result.absent(
             f"the eager call took {eager_ns} ns and the replay {graph_ns} ns: expected times above "
@@ -56,12 +67,19 @@ def run(
             result.rows.append(row)
     result.figures["speedup"] = Quantity(eager_ns / graph_ns, Unit.RATIO)
     result.figures["gain_share"] = Quantity(gain / eager_ns, Unit.RATIO)
-    verdict = _verdict(gain, eager_ns, spread_ns)
+    verdict = _verdict(gain, eager_ns, spread_ns or 0)
     result.figures["verdict"] = Quantity(verdict, Unit.TEXT)
     result.summary = _SENTENCES[verdict]
     if verdict == "launch-bound":
         result.severity = Severity.NOTICE
-    if not spread_ns:
+    if benchmark is not None and compared is not None:
+        result.notes.append(
+            "What was not given is the median of the stored benchmark: an eager call until the "
+            "device is done, and launch and replay of the graph after each other, which is at most "
+            "what a replay takes."
+        )
+        add_conditions(result, benchmark.conditions)
+    elif spread_ns is None:
         result.notes.append("The spread of the measurements was not given.")
     if eager_gpu_ns is not None:
         idle = max(0.0, 1 - eager_gpu_ns / eager_ns)
@@ -71,8 +89,25 @@ def run(
     return result
 
 
+def _missing(subject: Subject) -> str:
+    """Say what a verdict needs, and why the benchmark does not have it."""
+    benchmark = subject.benchmark
+    reason = subject.lacks(EvidenceKind.BENCHMARKS)
+    if not reason and benchmark is not None:
+        if benchmark.eager is not None and benchmark.eager.call_ns:
+            reason = "the benchmark holds no replays"
+        else:
+            why = benchmark.eager.reason if benchmark.eager is not None else ""
+            reason = why or "only a function that was captured by us can be called eagerly"
+    return (
+        f"a verdict needs the time of the function run eagerly and as a graph, measured on the "
+        f"same inputs: {reason.rstrip('.')}; where you have measured them, pass them to the "
+        f"analysis as eager_ns and graph_ns"
+    )
+
+
 def _verdict(gain: float, eager_ns: float, spread_ns: float) -> str:
-    if abs(gain) <= 2 * spread_ns:
+    if not differs(gain, spread_ns):
         return "no difference"
     if gain < 0:
         return "slower as a graph"
@@ -126,9 +161,13 @@ ANALYSIS = Analysis(
     run=run,
     uses=(EvidenceKind.BENCHMARKS,),
     arguments=(
-        _time("eager_ns", "median time of an eager call, from its start until the device is done"),
+        _time(
+            "eager_ns",
+            "median time of an eager call, from its start until the device is done; given, it "
+            "replaces that of the graph's benchmark",
+        ),
         _time("graph_ns", "median time of a replay, measured alike"),
-        _time("spread_ns", "spread of the two, such as the larger interquartile range", 0),
+        _time("spread_ns", "spread of the two, such as the larger interquartile range"),
         _time("eager_gpu_ns", "time in which the device is busy in an eager call"),
         _time("capture_ns", "time of the capture; the recording's own where it is left out"),
         _time("instantiate_ns", "time of instantiate; the executable's own where it is left out"),
