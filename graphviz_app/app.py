@@ -16,6 +16,7 @@ from . import router, routes, security
 from .components import shell
 from .compression import compress
 from .ids import Shell
+from .measuring import Measurer, Workload
 from .pages import pages
 from .store import Store
 
@@ -61,6 +62,8 @@ class Settings:
     open_browser: bool = True
     allow_hosts: tuple[str, ...] = ()
     prefix: str = "/"
+    workload: Workload | None = None
+    """What this session may run again to measure it; only on loopback."""
 
     @property
     def path_prefix(self) -> str:
@@ -91,6 +94,9 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
     """
     settings = settings or Settings()
     prefix = settings.path_prefix
+    beside = store.get().path if store.opened else None
+    if settings.workload is not None and beside is not None and security.is_loopback(settings.host):
+        store.measurer = Measurer(store, settings.workload, beside)
     app = Dash(
         __name__,
         assets_folder=str(assets_folder()),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from capture.benchmarks import SPLIT, Benchmark, Conditions, Eager
+from capture.benchmarks import SPLIT, Benchmark, Conditions, Eager, NodeCosts
 from capture.distributions import differs
 from capture.model import EvidenceKind, GraphInfo, Recording
 
@@ -288,6 +288,31 @@ def disturbances(conditions: Conditions | None) -> list[str]:
     elif clocks or watts:
         said.append("No other process was on the device.")
     return said or ["NVML gave no values while it was measured."]
+
+
+def node_cost(costs: NodeCosts, place: int) -> tuple[int | None, int | None]:
+    """Return isolated and marginal cost of one row in nanoseconds; ``None`` if not taken."""
+    isolated = costs.isolated_ns[place] if place < len(costs.isolated_ns) else -1
+    marginal = costs.marginal_ns[place] if place < len(costs.marginal_ns) else -1
+    return isolated if isolated >= 0 else None, marginal if marginal != -1 else None
+
+
+def node_costs_text(costs: NodeCosts) -> str:
+    """Return what isolated and marginal costs are, and from where on they count."""
+    chain = f" of {text.count_text(costs.repetitions)}" if costs.repetitions else ""
+    return (
+        f"Isolated: the node's work in a graph of its own, in a chain{chain}. Marginal: replays "
+        f"with the node less replays without it; below the spread of "
+        f"{text.duration_text(costs.spread_ns)} it is noise."
+    )
+
+
+def node_reasons(costs: NodeCosts) -> list[tuple[str, int]]:
+    """Return why nodes have no value, with their number."""
+    found: dict[str, int] = {}
+    for reason in costs.reasons.values():
+        found[reason.rstrip(".")] = found.get(reason.rstrip("."), 0) + 1
+    return list(found.items())
 
 
 def _known(values: Sequence[int]) -> list[int]:

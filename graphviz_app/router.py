@@ -12,13 +12,13 @@ from dash.development.base_component import Component
 from capture.errors import FormatError, GraphLensError
 from capture.model import Recording
 
-from .components import details, export_menu
+from .components import details, export_menu, shell
 from .components.attributes import attributes
 from .components.prose import prose
 from .format import count_text
 from .ids import Shell
 from .pages import Context, Page, pages
-from .state import ViewState, from_url, to_url
+from .state import ViewState, from_url, stored, to_url
 from .store import Store
 
 LOG = logging.getLogger(__name__)
@@ -151,6 +151,9 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         Output(Shell.CONTENT, "children"),
         Output(Shell.RAIL, "children"),
         Output(Shell.RECORDING, "value"),
+        Output(Shell.RECORDING, "data"),
+        Output(Shell.RECORDING, "disabled"),
+        Output(Shell.RECORDING, "className"),
         Output(Shell.GRAPH, "data"),
         Output(Shell.GRAPH, "value"),
         Output(Shell.EXPORT, "children"),
@@ -178,6 +181,11 @@ def register(app: Dash, store: Store, prefix: str) -> None:
             content,
             rail(state, store, prefix),
             state.recording if known else None,
+            *(
+                shell.recording_choice(store)
+                if store.measurer is not None
+                else (no_update, no_update, no_update)
+            ),
             graph_options(store, state.recording) if fresh else no_update,
             state.graph or None,
             export_menu.menu(Context(store, state, prefix)) if known else None,
@@ -191,7 +199,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         prevent_initial_call=True,
     )
     def show_details(focus: dict[str, Any] | None) -> Any:
-        state = _state(focus)
+        state = stored(focus)
         try:
             return details.panel(Context(store, complete(state, store), prefix))
         except GraphLensError as error:
@@ -204,7 +212,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         prevent_initial_call=True,
     )
     def find(query: dict[str, Any] | None) -> Any:
-        state = _state(query)
+        state = stored(query)
         text = str((query or {}).get("search") or "")
         if not text or not store.opened:
             return None
@@ -217,16 +225,3 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         except GraphLensError:
             return None
         return {"search": text, "indices": found, "text": count_text(len(found))}
-
-
-def _state(data: dict[str, Any] | None) -> ViewState:
-    data = data or {}
-    node = data.get("node")
-    return ViewState(
-        page=str(data.get("page") or ""),
-        recording=str(data.get("recording") or ""),
-        graph=str(data.get("graph") or ""),
-        body=str(data.get("body") or ""),
-        node=node if isinstance(node, int) and not isinstance(node, bool) else None,
-        executable=str(data.get("executable") or ""),
-    )

@@ -107,8 +107,7 @@ def _node_costs(out: Console, benchmark: Benchmark) -> None:
     nodes = benchmark.nodes
     assert nodes is not None
     rows = [
-        (path, _cost(nodes.isolated_ns, place), _cost(nodes.marginal_ns, place, signed=True))
-        for place, path in enumerate(nodes.node)
+        (path, *benchmark_facts.node_cost(nodes, place)) for place, path in enumerate(nodes.node)
     ]
     rows.sort(key=lambda row: -max(row[2] or 0, row[1] or 0))
     if rows:
@@ -118,25 +117,9 @@ def _node_costs(out: Console, benchmark: Benchmark) -> None:
         out.print(table)
         if len(rows) > SHOWN_NODES:
             _say(out, [f"and {len(rows) - SHOWN_NODES} more nodes: --json has them"])
-        _say(
-            out,
-            [
-                "Isolated: the node in a graph of its own, in a chain. Marginal: replays with it "
-                f"less replays without it; below the spread of {duration_text(nodes.spread_ns)} "
-                "it is noise."
-            ],
-        )
-    reasons: dict[str, int] = {}
-    for reason in nodes.reasons.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
-    _say(out, [f"{count} without a value: {reason}" for reason, count in reasons.items()])
-
-
-def _cost(values: Sequence[int], place: int, signed: bool = False) -> int | None:
-    """Return a value that was taken; marginal costs may be negative, but not exactly -1."""
-    if place >= len(values) or values[place] == -1 or (values[place] < 0 and not signed):
-        return None
-    return values[place]
+        _say(out, [benchmark_facts.node_costs_text(nodes)])
+    reasons = benchmark_facts.node_reasons(nodes)
+    _say(out, [f"{count} without a value: {reason}" for reason, count in reasons])
 
 
 def show_curve(out: Console, found: Sequence[tuple[GraphInfo, Benchmark]]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from ..measuring import Workload
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -50,14 +54,40 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 ]
 
 
-def run_dashboard(files: Sequence[Path], **options: Any) -> None:
+def source_option(function: Decorated) -> Decorated:
+    """Add ``--sources``, for commands that open recordings which may come from elsewhere."""
+    return _SOURCES(function)
+
+
+_SOURCES: Callable[[Any], Any] = click.option(
+    "--sources",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder whose Python files the source page may show, where a recording names them and "
+    "does not hold them. Repeat for several.",
+)
+
+
+def run_dashboard(
+    files: Sequence[Path],
+    *,
+    recorded_in: Sequence[Path] = (),
+    workload: Workload | None = None,
+    **options: Any,
+) -> None:
     """Open files and serve the dashboard until interrupted.
 
     Parameters
     ----------
     files : sequence of Path
+    recorded_in : sequence of Path
+        Folders of a workload that was recorded just now: its sources may be shown too, unless
+        other machines can look.
+    workload : Workload, optional
+        The user's own command of this session, which the dashboard may run again to measure it.
     **options
-        The values of :func:`server_options`.
+        The values of :func:`server_options` and :func:`source_option`.
 
     Raises
     ------
@@ -65,7 +95,9 @@ def run_dashboard(files: Sequence[Path], **options: Any) -> None:
         A file cannot be read, or the address cannot be listened on.
     """
     from ..app import Settings, create_app
+    from ..security import is_loopback
     from ..server import serve
+    from ..source_access import EDITOR, SourceAccess
     from ..store import Store
 
     settings = Settings(
@@ -74,6 +106,15 @@ def run_dashboard(files: Sequence[Path], **options: Any) -> None:
         open_browser=not options["no_browser"],
         allow_hosts=tuple(options["allow_hosts"]),
         prefix=options["prefix"],
+        workload=workload,
     )
-    store = Store.open(files)
-    serve(create_app(store, settings), settings)
+    roots = list(options.get("sources", ()))
+    if is_loopback(settings.host):
+        roots += [folder for folder in recorded_in if folder.is_dir()]
+    sources = SourceAccess(roots, os.environ.get(EDITOR, ""))
+    store = Store.open(files, sources)
+    try:
+        serve(create_app(store, settings), settings)
+    finally:
+        if store.measurer is not None:
+            store.measurer.close()

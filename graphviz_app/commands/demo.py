@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from capture.errors import LookupFailed
 
 from . import Command
-from ._serve import run_dashboard, server_options
+from ._serve import run_dashboard, server_options, source_option
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 FIRST = "transformer_inference"
@@ -35,7 +36,8 @@ def shipped() -> list[Path]:
 
 @click.command()
 @server_options
-def demo(**options: object) -> None:
+@source_option
+def demo(**options: Any) -> None:
     """Open the recordings that ship with the product, made on a real GPU."""
     run_dashboard(shipped(), **options)
 

@@ -36,8 +36,24 @@ def run(
     complain(f"recording {target} into {output or default_output(target)}")
     path, exit_code, written = record_to(output, force, module, target, args, timings)
     if written:
-        run_dashboard([path], **options)
+        from ..measuring import Workload
+
+        workload = Workload(target, tuple(args), module)
+        folders = workload_folders(target)
+        run_dashboard([path], recorded_in=folders, workload=workload, **options)
     ctx.exit(exit_code)
+
+
+def workload_folders(target: str) -> list[Path]:
+    """Return the folders whose sources a workload has of its own: where it ran, and its script's.
+
+    Examples
+    --------
+    >>> [str(folder) for folder in workload_folders("bench/train.py")][1:]
+    ['bench']
+    """
+    file = target.partition(":")[0]
+    return [Path.cwd(), *([Path(file).parent] if file.endswith(".py") else [])]
 
 
 COMMAND = Command(name="run", command=run)

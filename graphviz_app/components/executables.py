@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dash_mantine_components as dmc
-from dash import html
 from dash.development.base_component import Component
 
 from .. import format as text
 from ..context import Context
 from ..subjects import shown_timings
-from .attributes import attributes
+from .choice import choice
 
 
 def picker(context: Context) -> list[Component]:
@@ -24,25 +22,16 @@ def picker(context: Context) -> list[Component]:
         first, _ = shown_timings(recording, state.graph)
     default = first.id if first is not None else found[0].id
     known = {item.id for item in found}
-    data = [
-        {
-            "value": "" if item.id == default else item.id,
-            "label": f"executable {item.id}, {text.counted(item.replays, 'replay')}"
+    options = [
+        (
+            "" if item.id == default else item.id,
+            f"executable {item.id}, {text.counted(item.replays, 'replay')}"
             + (", traced most" if item.id == default else ""),
-        }
+        )
         for item in found
     ]
-    select = dmc.NativeSelect(
-        data=data,
-        value=state.executable if state.executable in known - {default} else "",
-        size="xs",
-        **attributes(aria_label="Executable"),
-    )
-    return [
-        html.Div(
-            select,
-            className="choice",
-            title="This graph was instantiated several times; each executable has its own timings",
-            **attributes(data_choose="executable"),
-        )
-    ]
+    chosen = state.executable if state.executable in known - {default} else ""
+    return [choice("executable", options, chosen, "Executable", WHY)]
+
+
+WHY = "This graph was instantiated several times; each executable has its own timings"

@@ -78,8 +78,15 @@ def layout(store: Store, prefix: str, places: Mapping[str, Sequence[str]]) -> Co
     return frame
 
 
-def _bar(store: Store, prefix: str) -> Component:
+def recording_choice(store: Store) -> tuple[list[dict[str, str]], bool, str]:
+    """Return the options of the picker of recordings, whether it is off, and its classes."""
     several = len(store.opened) > 1
+    options = [{"value": item.id, "label": item.title} for item in store.opened.values()]
+    return options, not several, f"pick pick-recording{'' if several else ' only-one'}"
+
+
+def _bar(store: Store, prefix: str) -> Component:
+    recordings, alone, names = recording_choice(store)
     return html.Header(
         className="bar",
         children=[
@@ -90,12 +97,12 @@ def _bar(store: Store, prefix: str) -> Component:
             ),
             dmc.Select(
                 id=Shell.RECORDING,
-                data=[{"value": item.id, "label": item.title} for item in store.opened.values()],
+                data=recordings,
                 allowDeselect=False,
-                searchable=several,
-                className="pick pick-recording" if several else "pick pick-recording only-one",
+                searchable=not alone,
+                className=names,
                 size="xs",
-                disabled=not several,
+                disabled=alone,
                 comboboxProps={"shadow": "sm", "width": 320, "position": "bottom-start"},
                 **attributes(aria_label="Recording"),
             ),

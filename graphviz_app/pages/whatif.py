@@ -1,0 +1,371 @@
+"""The page of what some nodes would gain if they took no time: predicted, and measured."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import Dash, dcc, html
+from dash.development.base_component import Component
+
+from capture.analysis import Result, Subject, Unit
+from capture.errors import GraphLensError, LookupFailed
+from capture.selection import families, select
+
+from .. import benchmark_facts, gain_facts, measurements, result_text, timing_facts
+from .. import format as text
+from ..components import measure_panel, result_view
+from ..components.attributes import attributes
+from ..components.choice import choice
+from ..components.details import go_link
+from ..components.facts import fact_head
+from ..components.measure_panel import PanelIds, Task
+from ..components.plots import PLOT_CONFIG
+from ..components.prose import prose
+from ..facts import Fact
+from ..figures.gains import MEASURED, PREDICTED, SHOWN, gains_figure
+from ..gain_facts import Gain
+from ..ids import WhatIfPage
+from ..store import Store
+from . import Context, Page
+from .graph import NO_GRAPH
+
+IDS = PanelIds(
+    WhatIfPage.START,
+    WhatIfPage.CANCEL,
+    WhatIfPage.PROGRESS,
+    WhatIfPage.TICK,
+    WhatIfPage.DONE,
+)
+FAMILIES = 400
+FAMILY_CHARACTERS = 64
+EXAMPLE = "node:3,5 or type:memset or branch:3, joined with +"
+HOW = (
+    "Choose nodes, and see what the replay would gain if they took no time: one node from the "
+    "details panel, all of a type, a family of kernels, or a selection that you type."
+)
+PREDICTED_NOTE = (
+    "Predicted is by how much the longest path shrinks, from durations under tracing and edges "
+    "alone. Nodes that run at the same time slow each other down, so the gain may be larger."
+)
+MEASURED_NOTE = (
+    "Measured is the median replay with all nodes less the median replay with these disabled; the "
+    "error bar is the larger interquartile range of the two."
+)
+
+
+def layout(context: Context) -> Component:
+    """Return the page of the graph and the selection that a view names.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such graph.
+    """
+    state, store = context.state, context.store
+    if not state.graph:
+        return html.Div(html.P(NO_GRAPH), className="sentence")
+    store.info(state.recording, state.graph)
+    subject = store.subject(state.recording, state.graph, "", state.executable)
+    asked = state.view.strip()
+    gains = measurements.gains_of(store, state.recording, state.graph, subject)
+    gain: Gain | None = None
+    problem = ""
+    if asked:
+        try:
+            gain = measurements.prediction(store, state.recording, state.graph, subject, asked)
+        except LookupFailed as error:
+            problem = str(error)
+    return view(
+        asked,
+        controls(subject, asked),
+        answer(context, subject, gain, gains, problem),
+        panel(context, asked if gain is not None else ""),
+        stored(context, gains),
+        alone(context, subject),
+    )
+
+
+def view(
+    asked: str,
+    chosen: list[Component],
+    said: list[Any],
+    measure: Component,
+    measured: list[Any],
+    each: list[Any],
+) -> Component:
+    """Return the page around its parts."""
+    return html.Div(
+        className="whatif-page",
+        children=[
+            html.Div([html.H2("What if"), *chosen], className="toolbar whatif-toolbar"),
+            html.Div(said, className="whatif-answer"),
+            measure,
+            html.Section(measured, className="whatif-measured", hidden=not measured),
+            html.Section(each, className="whatif-each"),
+        ],
+    )
+
+
+def controls(subject: Subject, asked: str) -> list[Component]:
+    """Return what writes a selection: a text, a family of kernels, a type."""
+    counts: dict[str, int] = {}
+    for name in subject.graph.topology.types:
+        counts[name] = counts.get(name, 0) + 1
+    durations = subject.durations
+    totals = {
+        name: (sum(durations[at] or 0 for at in places), len(places))
+        for name, places in families(subject.graph).items()
+    }
+    ranked = sorted(totals, key=lambda name: (-totals[name][0], -totals[name][1]))[:FAMILIES]
+    options = [("", "a family of kernels")]
+    for name in ranked:
+        took, count = totals[name]
+        shown = name if len(name) <= FAMILY_CHARACTERS else f"{name[: FAMILY_CHARACTERS - 1]}…"
+        tail = f", {text.duration_text(took)}" if took else ""
+        options.append((f"family:{name}", f"{shown} ({count:,}{tail})"))
+    family = asked if asked in dict(options) else ""
+    types = sorted(counts, key=lambda name: -counts[name])
+    return [
+        html.Div(
+            dmc.TextInput(
+                id=WhatIfPage.ASKED,
+                value=asked,
+                size="xs",
+                placeholder=EXAMPLE,
+                debounce=True,
+                **attributes(aria_label="Nodes that take no time"),
+            ),
+            className="choice whatif-asked",
+            **attributes(data_choose="view"),
+        ),
+        choice("view", options, family, "Family of kernels", class_name="whatif-family"),
+        html.Div(
+            [
+                html.Button(
+                    [
+                        f"all {text.type_text(name)} ",
+                        html.Span(f"{counts[name]:,}", className="count"),
+                    ],
+                    className="legend-entry",
+                    **attributes(
+                        data_go=json.dumps({"view": f"type:{name}"}),
+                        aria_pressed=str(asked == f"type:{name}").lower(),
+                    ),
+                )
+                for name in types
+            ],
+            className="whatif-types",
+        ),
+    ]
+
+
+def answer(
+    context: Context, subject: Subject, gain: Gain | None, gains: list[Gain], problem: str
+) -> list[Any]:
+    """Return what the selection that was asked for gains."""
+    if problem:
+        sentence = f"{problem[:1].upper()}{problem[1:].rstrip('.')}."
+        return [html.P(prose(sentence), className="summary")]
+    untimed = [] if subject.is_timed else [html.P(prose(timing_facts.absent_text(subject)))]
+    if gain is None:
+        return [html.P(HOW, className="summary"), *untimed]
+    facts = [fact_head(fact) for fact in head(subject, gain, gains)]
+    marked = {"page": "graph", "view": "", "node": None, "body": "", "search": f"free:{gain.asked}"}
+    nodes = go_link(context, "show them in the graph", marked)
+    parts: list[Any] = [html.Dl(facts, className="head-facts bare")]
+    return [*parts, html.P([f"{text.counted(gain.nodes, 'node')}: ", nodes, "."]), *untimed]
+
+
+def head(subject: Subject, gain: Gain, gains: list[Gain]) -> list[Fact]:
+    """Return the gain that is predicted, and the latest that was measured of the same nodes."""
+    facts = [Fact("free", f"{gain.asked}  {gain.name}".strip(), "", "the selection")]
+    if gain.predicted_ns is not None:
+        whole = subject.makespan_ns
+        share = f" ({text.share_text(gain.predicted_ns, whole)})" if whole else ""
+        shown = text.duration_text(gain.predicted_ns) + share
+        facts.append(Fact("predicted gain", shown, f"{gain.predicted_ns:,} ns", PREDICTED_NOTE))
+    same = [item for item in gains if item.asked == gain.asked and item.measured_ns is not None]
+    if same:
+        found = same[0]
+        share = "" if found.share is None else f" ({text.share_text(found.share, 1)})"
+        exact = f"{found.measured_ns:,.0f} ns of {found.baseline_ns:,.0f} ns"
+        shown = f"{gain_facts.gain_text(found)}{share}"
+        facts.append(Fact("measured gain", shown, exact, MEASURED_NOTE))
+        facts.append(
+            Fact(
+                "prediction is off by", gain_facts.error_text(found), "", "predicted over measured"
+            )
+        )
+    else:
+        facts.append(Fact("measured gain", "not measured here"))
+    return facts
+
+
+def panel(context: Context, asked: str) -> Component:
+    """Return the button that measures a selection, or the command that does."""
+    store = context.store
+    recording = store.get(context.state.recording).recording
+    options = ["--free", asked or "SELECTION", "--graph", context.state.graph]
+    command = benchmark_facts.command(recording, "cglens whatif", options)
+    if store.measurer is not None:
+        command = shlex.join(["cglens", "whatif", *options, *store.measurer.workload.words])
+    return measure_panel.panel(IDS, "Measure it", command, store.measurer, bool(asked))
+
+
+def stored(context: Context, gains: list[Gain]) -> list[Any]:
+    """Return every measured gain, as bars beside predictions and as a table."""
+    if not gains:
+        return []
+    parts: list[Any] = []
+    measured = [gain for gain in gains if gain.measured_ns is not None]
+    if measured:
+        figure = gains_figure(measured)
+        chips = [
+            html.Span(
+                [html.I(className="chip", style={"background": colour}), html.Span(name)],
+                className="legend-item",
+            )
+            for name, colour in (("measured, with its spread", MEASURED), ("predicted", PREDICTED))
+        ]
+        parts += [
+            html.Div([html.H2("Measured"), *chips], className="legend-line"),
+            dcc.Graph(
+                id=WhatIfPage.CHART,
+                figure=figure,
+                config=PLOT_CONFIG | {"scrollZoom": False},
+                style={"height": figure["layout"]["height"]},
+            ),
+        ]
+        if len(measured) > SHOWN:
+            parts.append(html.P(f"The {SHOWN} largest are drawn.", className="absent"))
+    parts.append(_table(context, gains))
+    parts += [html.P(f"{MEASURED_NOTE} {PREDICTED_NOTE}", className="absent")]
+    return parts
+
+
+COLUMNS = (
+    ("nodes", "nodes"),
+    ("predicted", "predicted"),
+    ("measured", "measured"),
+    ("spread", "spread"),
+    ("share", "share of replay"),
+    ("error", "error"),
+)
+
+
+def _table(context: Context, gains: list[Gain]) -> Component:
+    columns: list[dict[str, Any]] = [
+        result_view.column_of("free", Unit.TEXT, "asked") | {"cellRenderer": "NodeLink"},
+        *[result_view.column_of(title, Unit.NS, field) for field, title in COLUMNS],
+        result_view.column_of("note", Unit.TEXT, "note"),
+    ]
+    rows = []
+    for number, gain in enumerate(gains):
+        notes = [gain.reason, gain_facts.left_text(gain)]
+        notes += [f"measured in {gain.source}"] if gain.source else []
+        values = {
+            "nodes": gain.nodes,
+            "predicted": gain.predicted_ns,
+            "measured": gain.measured_ns,
+            "spread": gain.spread_ns if gain.measured_ns is not None else None,
+            "share": gain.share,
+            "error": gain.error,
+        }
+        rows.append(
+            {
+                "id": str(number),
+                "asked": gain.asked,
+                **values,
+                "note": "; ".join(note for note in notes if note),
+                "texts": {
+                    "asked": f"{gain.asked}  {gain.name}".strip(),
+                    "nodes": text.count_text(gain.nodes),
+                    **{
+                        name: text.duration_text(values[name])
+                        for name in ("predicted", "measured", "spread")
+                    },
+                    "share": text.ABSENT if gain.share is None else text.share_text(gain.share, 1),
+                    "error": gain_facts.error_text(gain),
+                },
+                "exact": {
+                    name: f"{values[name]:,.0f} ns"
+                    for name in ("predicted", "measured", "spread")
+                    if values[name] is not None
+                },
+                "links": {"asked": result_view.link_to(context, {"view": gain.asked})},
+            }
+        )
+    return result_view.grid(WhatIfPage.GAINS, columns, rows, few=14)
+
+
+def alone(context: Context, subject: Subject) -> list[Any]:
+    """Return what each node alone is predicted to gain; a click on one asks what if."""
+    state, store = context.state, context.store
+    if not subject.is_timed or subject.timings is None:
+        return []
+    result: Result = store.result(state.recording, state.graph, "", "what_if", state.executable)
+    parts: list[Any] = [
+        html.H2("Each node alone, predicted"),
+        html.P(prose(result_text.summary(result)), className="summary"),
+    ]
+    if not result.rows:
+        return parts
+    columns = [
+        result_view.column_of(column.name, column.unit, f"c{place}")
+        for place, column in enumerate(result.columns)
+    ]
+    rows = result_view.rows_of(context, result)
+    if len(columns) > 1:
+        columns[1] |= {"cellRenderer": "NodeLink"}
+    for row in rows:
+        path = str(row["c0"])
+        ask = {"view": f"node:{path}", "node": int(path), "body": ""}
+        row["links"]["c1"] = result_view.link_to(context, ask)
+    parts.append(result_view.grid(WhatIfPage.EACH, columns, rows, few=14))
+    parts.append(result_view.notes_of(result))
+    return parts
+
+
+def task_of(context: Context) -> Task:
+    """Return what the button measures: the selection that is on the screen.
+
+    Raises
+    ------
+    GraphLensError
+        It chooses no nodes of the graph.
+    """
+    state = context.state
+    asked = state.view.strip()
+    if not asked:
+        raise GraphLensError("choose nodes first")
+    info = context.store.info(state.recording, state.graph)
+    select(context.store.graph(state.recording, state.graph), asked)
+    return Task(["whatif", f"--free={asked}"], f"{asked} of {info.name}")
+
+
+def skeleton() -> Component:
+    """Return the page with every id that is always there."""
+    empty: list[Component] = [html.Div(dmc.TextInput(id=WhatIfPage.ASKED, value=""))]
+    return view("", empty, [], measure_panel.panel(IDS, "", ""), [], [])
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks of the page."""
+    measure_panel.register(app, store, IDS, task_of, prefix)
+
+
+PAGE = Page(
+    name="whatif",
+    title="What if",
+    order=55,
+    description="What the replay would gain if some nodes took no time",
+    search_hint="Search nodes  /",
+    needs_graph=True,
+    place=("page", "recording", "graph", "view", "executable"),
+    layout=layout,
+    skeleton=skeleton,
+    register=register,
+)
