@@ -21,7 +21,8 @@ def matches(facts: Facts) -> Match:
         if facts.inside("torch/_inductor/cudagraph_trees.py:"):
             return likely("torch.compile's own graphs were used inside this capture")
         return NO
-    if facts.code in (ILLEGAL_STATE, UNSUPPORTED):
+    capturing = "capturestatus" in facts.message and "active" in facts.message
+    if capturing or facts.code in (ILLEGAL_STATE, UNSUPPORTED):
         return certain(f"the stream was capturing already: {facts.first.line}")
     return NO
 

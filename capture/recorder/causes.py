@@ -7,39 +7,65 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
-from ..failures.facts import Frame, Raised, code_of
+from ..failures.facts import Frame, Raised, code_of, is_cuda
 
-MAX_FRAMES = 64
-"""Frames that are kept of an exception, the innermost ones."""
+MAX_FRAMES = 48
+"""Innermost frames that are kept of an exception; of those above it, only the user's are."""
+MAX_USER_FRAMES = 16
+MAX_DEPTH = 2000
+"""Frames of a stack that are looked at."""
+MAX_CHAIN = 8
 MAX_MESSAGE = 4000
 MAX_CALL = 200
 
 INFRASTRUCTURE = ("torch", "triton", "functorch", "cuda", "cupy", "cupy_backends", "numpy", "numba")
 """Packages whose frames are never the line to blame; other installed packages may be."""
 
+_STATEMENTS = ("if ", "elif ", "while ", "with ", "for ", "assert ", "async ")
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 
 
 def raised(error: BaseException, thread: str = "") -> Raised:
     """Describe an exception that has a traceback."""
-    frames = list(_walk(error.__traceback__))[::-1][:MAX_FRAMES]
-    return described(error, thread, frames)
+    return described(error, thread, list(_walk(error.__traceback__))[::-1])
+
+
+def chain(error: BaseException, thread: str = "", before: int = 0) -> list[Raised]:
+    """Describe the exceptions about CUDA that led to this one, the first one first.
+
+    Parameters
+    ----------
+    error : BaseException
+    thread : str
+    before : int
+        Identity of an exception that was being handled before all this; it led to nothing.
+    """
+    found: list[Raised] = []
+    seen = {before}
+    current = error.__cause__ or error.__context__
+    while current is not None and id(current) not in seen and len(seen) < MAX_CHAIN:
+        seen.add(id(current))
+        item = raised(current, thread)
+        if is_cuda(item.error, item.message, item.code):
+            found.insert(0, item)
+        current = current.__cause__ or current.__context__
+    return found
 
 
 def raised_at(error: BaseException, frame: FrameType | None, thread: str) -> Raised:
     """Describe an exception that is being raised, with the stack that it is raised on."""
-    return described(error, thread, list(islice(_up(frame), MAX_FRAMES)))
+    return described(error, thread, list(islice(_up(frame), MAX_DEPTH)))
 
 
-def described(
-    error: BaseException, thread: str, frames: Iterable[tuple[CodeType, int, int]]
-) -> Raised:
+def described(error: BaseException, thread: str, frames: list[tuple[CodeType, int, int]]) -> Raised:
     """Describe an exception with frames as (code, line, offset of the instruction)."""
+    frames = [frame for frame in frames if not _is_ours(frame[0])]
+    outer = [frame for frame in frames[MAX_FRAMES:MAX_DEPTH] if is_user(frame[0].co_filename)]
     message = message_of(error)
     code = getattr(error, "error_code", None)  # of torch.AcceleratorError, from torch 2.9 on
     if type(code) is not int or code <= 0:
@@ -49,7 +75,9 @@ def described(
         message=message,
         code=code,
         thread=thread,
-        frames=tuple(frame_of(*frame) for frame in frames if not _is_ours(frame[0])),
+        frames=tuple(
+            frame_of(*frame) for frame in [*frames[:MAX_FRAMES], *outer[:MAX_USER_FRAMES]]
+        ),
     )
 
 
@@ -116,14 +144,21 @@ def expression(code: CodeType, offset: int) -> str:
     # Columns count bytes.
     lines[-1] = lines[-1].encode()[:end].decode(errors="replace")
     lines[0] = lines[0].encode()[start:].decode(errors="replace")
+    if last > first and lines[0].startswith(_STATEMENTS):
+        # What belongs to a whole statement, its block included: its head says enough.
+        lines = [lines[0].partition("  #")[0].rstrip().removesuffix(":")]
     text = " ".join(" ".join(lines).split())
     return text if len(text) <= MAX_CALL else f"{text[:MAX_CALL]}..."
 
 
 def _instruction(code: CodeType, offset: int) -> str:
-    if not 0 <= offset < len(code.co_code):
+    instructions = code.co_code
+    if not 0 <= offset < len(instructions):
         return ""
-    return dis.opname[code.co_code[offset]]
+    # A call that failed is often found at one of the cache entries behind its instruction.
+    while offset >= 2 and dis.opname[instructions[offset]] == "CACHE":
+        offset -= 2
+    return dis.opname[instructions[offset]]
 
 
 def _is_ours(code: CodeType) -> bool:

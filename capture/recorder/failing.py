@@ -9,7 +9,7 @@ import msgspec
 
 from ..extract import Extraction
 from ..failures import UNKNOWN, Facts, Frame, Raised, classify
-from ..failures.facts import INVALIDATED, UNJOINED
+from ..failures.facts import INVALIDATED, UNJOINED, is_cuda
 from ..model import Failure, Place
 from .causes import raised, stack_of
 from .open_capture import OpenCapture
@@ -61,7 +61,7 @@ def facts_of(
     capture: OpenCapture, surfaced: Raised, stage: str, errors: list[Raised], watched: bool
 ) -> Facts:
     """Gather what kinds of failure are told apart by."""
-    first = first_of(surfaced, errors)
+    first = first_of(surfaced, errors or capture.chain, capture.status)
     unjoined: tuple[int, ...] = ()
     if first.code == UNJOINED and capture.extraction is not None:
         unjoined = unjoined_nodes(capture.extraction, capture.last_nodes)
@@ -81,13 +81,18 @@ def facts_of(
     )
 
 
-def first_of(surfaced: Raised, errors: list[Raised]) -> Raised:
+def first_of(surfaced: Raised, errors: list[Raised], status: str = "") -> Raised:
     """Return the error to explain.
 
     After the first refused call CUDA answers every other with the same words about a previous
-    error; then the first error that was about something else is the one.
+    error; then the first error that was about something else is the one. So it is where an error
+    of the script's left a capture that CUDA had given up before.
     """
-    if surfaced.code not in (None, INVALIDATED) or (surfaced.code is None and surfaced.frames):
+    if surfaced.code not in (None, INVALIDATED):
+        return surfaced
+    if surfaced.code is None and surfaced.frames and status != STATUS[2]:
+        return surfaced
+    if surfaced.code is None and is_cuda(surfaced.error, surfaced.message):
         return surfaced
     for error in errors:
         if error.code != INVALIDATED:
@@ -166,7 +171,7 @@ def _explain(failure: Failure, facts: Facts, capture: OpenCapture) -> None:
         )
     else:
         failure.found_by = "where the capture began: no line of the script was on the stack"
-    if facts.stage == "end" and first is facts.surfaced:
+    if facts.stage == "end" and first is facts.surfaced and first.code in (INVALIDATED, UNJOINED):
         failure.found_by = "where the capture ended: the error says nothing about what came before"
         failure.call = ""
     if facts.unjoined:

@@ -63,6 +63,8 @@ class OpenCapture:
         self.unread = ""
         self.cause: Raised | None = None
         """The exception that was leaving the capture at its end."""
+        self.chain: list[Raised] = []
+        """Exceptions about CUDA that had led to it, the first one first."""
         self.refused_end: Raised | None = None
         """The error of an end that left the capture going on, such as one on another stream."""
         self.status = ""

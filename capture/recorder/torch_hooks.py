@@ -19,7 +19,7 @@ from time import perf_counter_ns as clock
 from types import ModuleType
 from typing import Any
 
-from .causes import raised, raised_at
+from .causes import chain, raised, raised_at
 from .open_capture import OpenCapture
 from .places import current_exception, locate
 from .session import Session
@@ -208,6 +208,7 @@ def _note_cause(capture: OpenCapture) -> None:
         capture.cause = None
     else:
         capture.cause = raised(error, capture.thread)
+        capture.chain = chain(error, capture.thread, capture.error_id)
 
 
 def _failed(session: Session, graph: Any, capture: OpenCapture, error: BaseException) -> None:

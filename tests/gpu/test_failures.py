@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = HERE / "report.json"
 ENVIRONMENT = {"torch", "versions", "cuda_driver", "display_driver", "gpus", "python", "commit"}
-ADDRESS = re.compile(r"0x[0-9a-f]+|[0-9.]+ [GM]iB|process \d+|frame #.*")
+ADDRESS = re.compile(r"0x[0-9a-f]+|[0-9.]+ [GM]iB|[Pp]rocess \d+|frame #.*")
 
 
 class Ran:
