@@ -15,7 +15,14 @@ from .components.tree_table import Bar, TreeRow
 from .context import Context
 from .figures.origin_colourings import PHASE_COLOURS
 from .origin_report import OriginReport
-from .origin_text import PHASE_NAMES, inputs_text, listed, module_text, module_view
+from .origin_text import (
+    PHASE_NAMES,
+    class_text,
+    inputs_text,
+    listed,
+    module_text,
+    module_view,
+)
 from .search import term
 
 LINE_COLOURS = (PHASE_COLOURS[1], PHASE_COLOURS[2])
@@ -109,8 +116,8 @@ def module_rows(context: Context, report: OriginReport) -> list[TreeRow]:
             TreeRow(
                 id=_module_id(row),
                 parent=_module_id(report.modules[row.parent]) if row.parent >= 0 else "",
-                name=row.name,
-                note=row.class_name if row.class_name != row.name else "",
+                name=row.name if row.path else class_text(row.name),
+                note=class_text(row.class_name) if row.path else "",
                 hint=f"{row.path or row.name}{place}",
                 link=link,
                 values=values,
@@ -151,11 +158,13 @@ def class_rows(context: Context, report: OriginReport) -> list[TreeRow]:
             values["own"] = row.own.time_ns
             texts["own"] = text.duration_text(row.own.time_ns)
         name = row.class_name
+        shown = class_text(name)
         found.append(
             TreeRow(
                 id=f"c{at}",
                 parent="",
-                name=name or "class not known",
+                name=shown or "class not known",
+                hint=name,
                 link=find_in_graph(context, term("class", name)) if name else None,
                 values=values,
                 texts=texts,

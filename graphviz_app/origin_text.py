@@ -102,7 +102,18 @@ def module_text(module: Module) -> str:
     >>> module_text(Module("", "Transformer")), module_text(Module("blocks.0", "Block"))
     ('Transformer', 'blocks.0')
     """
-    return module.path or module.class_name or "module"
+    return module.path or class_text(module.class_name) or "module"
+
+
+def class_text(name: str) -> str:
+    """Return a class's name without the function it was defined in.
+
+    Examples
+    --------
+    >>> class_text("build.<locals>.Block")
+    'Block'
+    """
+    return name.rpartition(">.")[2]
 
 
 def module_view(index: OriginIndex, number: int) -> str:

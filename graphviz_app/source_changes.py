@@ -35,8 +35,8 @@ def changes(lines: Sequence[str], recorded: Iterable[Line]) -> list[str]:
     moved = [
         line
         for line in recorded
-        if line.function not in NAMELESS
-        and line.function.rpartition(".")[2] not in functions.get(line.line, {line.function})
+        if (name := line.function.rpartition(".")[2]) not in NAMELESS
+        and name not in functions.get(line.line, {name})
     ]
     if not moved:
         return []

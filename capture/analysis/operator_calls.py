@@ -70,13 +70,7 @@ def operator_calls(index: OriginIndex, costs: Costs) -> list[OperatorRow]:
 
 
 def _add_inputs(rows: dict[str, OperatorRow], index: OriginIndex, costs: Costs) -> None:
-    called = index.column("operator")
-    fused = index.column("compiled")
-    kernels = index.origins.compiled_kernels
-    keys = [
-        operator if kernel < 0 or not kernels[kernel].operators else -1
-        for operator, kernel in zip(called, fused, strict=True)
-    ]
+    keys = index.column("operator")
     first: dict[int, int] = {}
     for position, key in enumerate(keys):
         first.setdefault(key, position)

@@ -253,16 +253,12 @@ class OriginIndex:
     def node_operators(self) -> list[tuple[int, ...]]:
         """The operators of each node, as indices into :attr:`operator_names`.
 
-        Several for a kernel that a compiler fused.
+        Several for a kernel that a compiler fused; what it calls as an operator is that alone.
         """
         _, names, fused = self._names
         single = [(name,) for name in names]
         return [
-            fused[kernel]
-            if kernel >= 0 and fused[kernel]
-            else single[operator]
-            if operator >= 0
-            else ()
+            single[operator] if operator >= 0 else fused[kernel] if kernel >= 0 else ()
             for operator, kernel in zip(
                 self.column("operator"), self.column("compiled"), strict=True
             )

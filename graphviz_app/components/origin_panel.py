@@ -16,6 +16,7 @@ from ..format import counted
 from ..origin_facts import NodeOrigin
 from ..origin_text import (
     base_name,
+    class_text,
     inputs_text,
     is_contiguous,
     module_text,
@@ -105,7 +106,7 @@ def _modules(context: Context, index: OriginIndex, found: NodeOrigin, rows: Chil
         module = index.modules[number]
         label = ("modules" if len(found.modules) > 1 else "module") if at == 0 else ""
         changes = {"page": "modules", "view": module_view(index, number), "search": ""}
-        kind = module.class_name if module.path else ""
+        kind = class_text(module.class_name) if module.path else ""
         _row(
             rows,
             label,
@@ -115,9 +116,10 @@ def _modules(context: Context, index: OriginIndex, found: NodeOrigin, rows: Chil
 
 
 def _operators(context: Context, found: NodeOrigin, rows: Children) -> None:
-    names = [found.operator.name] if found.operator is not None else []
-    label = "operator"
-    if found.compiled is not None and found.compiled.operators:
+    names, label = [], "operator"
+    if found.operator is not None:
+        names = [found.operator.name]
+    elif found.compiled is not None:
         names, label = list(found.compiled.operators), "fused operators"
     for at, name in enumerate(names):
         changes = {"page": "operators", "view": name, "search": ""}
@@ -125,6 +127,8 @@ def _operators(context: Context, found: NodeOrigin, rows: Children) -> None:
         _row(rows, label if at == 0 else "", link)
     if found.compiled is not None:
         _row(rows, "compiled kernel", html.Span(found.compiled.kernel, className="mono"))
+        if found.operator is not None and found.compiled.operators:
+            _row(rows, "compiled from", ", ".join(found.compiled.operators))
 
 
 def _tensors(found: NodeOrigin) -> Children:
