@@ -6,13 +6,17 @@ import ctypes
 import os
 import tempfile
 from array import array
+from contextlib import suppress
 from pathlib import Path
 
+from ..errors import DriverError
 from ..model import Gpu
 from .entry_points import EntryPoints
 from .records import CaptureInfo
 
 _MULTIPROCESSORS, _L2_BYTES, _MAX_THREADS, _MAJOR, _MINOR = 16, 38, 39, 75, 76
+_MEMORY = {"memory_clock_khz": 36, "memory_bus_width_bits": 37}
+"""Attributes of which the memory's bandwidth is made."""
 
 
 class GraphCalls:
@@ -51,7 +55,16 @@ class GraphCalls:
             memory_bytes=memory.value,
             l2_bytes=ask(_L2_BYTES),
             max_threads_per_multiprocessor=ask(_MAX_THREADS),
+            extra=self._memory(device),
         )
+
+    def _memory(self, device: int) -> dict[str, int]:
+        """Return what the driver tells of the memory's speed, where it does."""
+        found = {}
+        for name, attribute in _MEMORY.items():
+            with suppress(DriverError):
+                found[name] = self._number("cuDeviceGetAttribute", attribute, device)
+        return {name: value for name, value in found.items() if value > 0}
 
     def current_device(self) -> int | None:
         """See :meth:`capture.driver.protocol.Driver.current_device`."""

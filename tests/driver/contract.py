@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from capture.analysis.copy_bandwidth import device_bandwidth
 from capture.errors import DriverError
 from capture.extract import extract
 from capture.nodes import node_types
@@ -117,6 +118,8 @@ class DriverContract:
         first = world.driver.devices()[0]
         assert first.name
         assert first.multiprocessors
+        # The device's bandwidth is made of these: tens of gigabytes to tens of terabytes a second.
+        assert 2e10 < (device_bandwidth(first) or 0) < 1e14
         assert world.driver.current_device() == 0
 
     def test_a_stream_that_captures_nothing(self, world: World) -> None:

@@ -300,6 +300,8 @@ class CFunctions(CReplays):
             16: gpu.multiprocessors,
             38: gpu.l2_bytes,
             39: gpu.max_threads_per_multiprocessor,
+            36: gpu.extra["memory_clock_khz"],
+            37: gpu.extra["memory_bus_width_bits"],
             75: major,
             76: minor,
         }

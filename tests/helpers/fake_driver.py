@@ -98,6 +98,7 @@ class FakeDriver(FakeReplays):
                 memory_bytes=1 << 37,
                 l2_bytes=1 << 26,
                 max_threads_per_multiprocessor=2048,
+                extra={"memory_clock_khz": 3_200_000, "memory_bus_width_bits": 6144},
             )
             for index in range(self.device_count)
         ]
