@@ -1,0 +1,116 @@
+"""Failed captures on the overview and on their own page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import dash
+import pytest
+
+from capture.failures import kind_of, kinds
+from capture.model import Failure, GraphInfo, Metadata, Place, Recording
+from graphviz_app.app import create_app
+from graphviz_app.failure_facts import closing_lines, stack
+from graphviz_app.ids import Shell
+from graphviz_app.source_access import SourceAccess
+from graphviz_app.store import Store
+from tests.app.test_app import page_at
+from tests.failures.recordings import entries, zoo_recording
+from tests.helpers import synthetic
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def app() -> dash.Dash:
+    named = [("zoo", zoo_recording()), ("run", synthetic.typical()), ("none", without_failures())]
+    return create_app(Store(named, sources=SourceAccess([ROOT])))
+
+
+def without_failures() -> Recording:
+    return synthetic.recording({"chain": synthetic.chain(3)}, failed=False)
+
+
+def shown(app: dash.Dash, path: str, query: str) -> str:
+    return json.dumps(page_at(app, path, query)[Shell.CONTENT]["children"])
+
+
+@pytest.mark.parametrize("name", entries())
+def test_a_failure_is_shown_with_its_line_and_what_to_do(app: dash.Dash, name: str) -> None:
+    entry = entries()[name]
+    content = shown(app, "/failures", f"?recording=zoo&view={name}%230")
+    kind = kind_of(entry["expected"]["kind"])
+    assert kind.title in content
+    assert json.dumps(kind.advice[0].split("`")[0].strip())[1:-1] in content
+    assert kind.documentation in content
+    assert '"className": "line guilty"' in content
+    assert "# <- fails here" in content
+
+
+def test_the_overview_lists_kind_and_line_and_leads_to_the_page(app: dash.Dash) -> None:
+    content = shown(app, "/", "?recording=zoo")
+    assert "Host synchronisation" in content
+    assert "tests/failures/zoo/item.py:15" in content
+    assert "/failures?recording=zoo&view=item%230" in content
+
+
+def test_a_recording_from_before_failures_were_judged(app: dash.Dash) -> None:
+    content = shown(app, "/failures", "?recording=run")
+    assert "Reason not known" in content
+    assert "did not judge failures" in content
+    assert "What to do" not in content
+    assert "5 nodes" in content
+
+
+def test_no_failure_is_a_sentence(app: dash.Dash) -> None:
+    assert "No capture failed in this recording." in shown(app, "/failures", "?recording=none")
+
+
+def test_sources_outside_the_allowed_folders_are_not_read() -> None:
+    app = create_app(Store([("zoo", zoo_recording())]))
+    content = shown(app, "/failures", "?recording=zoo&view=item%230")
+    assert "z = y + 1" not in content.replace("# <- fails here z = y + 1", "")
+    assert "loss.item()" in content
+    assert "--sources" in content
+
+
+def test_frames_of_libraries_are_told_from_the_users() -> None:
+    info = zoo_recording().failed["triton_autotune#0"]
+    assert info.failure is not None
+    frames = stack(info.failure)
+    assert frames[0][1]
+    users = [place for place, library in frames if not library]
+    assert [Path(place.file).name for place in users] == ["triton_autotune.py"]
+
+
+def test_a_kind_of_a_later_version_is_shown_without_advice_of_ours() -> None:
+    failure = Failure(error="E", message="m", kind="quantum", confidence="certain", because="why")
+    info = GraphInfo(key="k", name="k", failure=failure, place=Place(file="t.py", line=3))
+    app = create_app(Store([("one", Recording(Metadata(), [], [info]))]))
+    content = shown(app, "/failures", "?recording=one")
+    assert "Reason not known" in content
+    assert "why" in content
+    (first, _) = closing_lines(Recording(Metadata(), [], [info]))
+    assert "t.py:3" in first
+
+
+def test_many_failures_are_cut() -> None:
+    infos = [
+        GraphInfo(
+            key=f"k{number}",
+            name="k",
+            failure=Failure(
+                error="E",
+                message="m",
+                kind=list(kinds())[number % 5],
+                place=Place(file="t.py", line=number),
+            ),
+        )
+        for number in range(3000)
+    ]
+    recording = Recording(Metadata(), [], infos)
+    assert len(closing_lines(recording)) == 7
+    content = shown(create_app(Store([("m", recording)])), "/failures", "?view=k2999")
+    assert content.count("analysis-item") <= 200
+    assert "t.py:2999" in content
