@@ -1,17 +1,17 @@
-"""What a benchmark says: its distributions, eager against graph, and what disturbed it."""
+"""What a benchmark says: its distributions, eager against graph, when it has paid for itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
 
-from capture.benchmarks import SPLIT, Benchmark, Conditions, Eager, NodeCosts
+from capture.analysis.stored_benchmark import eager_against_graph, replays_to_pay
+from capture.benchmarks import SPLIT, Benchmark, Eager
 from capture.distributions import differs
 from capture.model import EvidenceKind, GraphInfo, Recording
 
 from . import format as text
-from .distributions import Distribution, median_of, spread_of
+from .distributions import Distribution, median_of
 
 QUANTITIES = (
     ("capture_ns", "capture", "CPU", "from begin to end of a capture"),
@@ -29,8 +29,6 @@ QUANTITIES = (
 )
 """Fields of a benchmark that are samples, in the order in which they happen."""
 RECORD_IT = "cglens bench"
-STEADY = 0.95
-"""A clock that stays above this share of its highest value is called steady."""
 
 
 def distributions(benchmark: Benchmark) -> list[Distribution]:
@@ -76,7 +74,7 @@ class Comparison:
     busy_share : float or None
         Of the eager call, in which the device ran anything.
     noise_ns : float
-        The larger spread of the two calls.
+        The largest spread of what the calls are made of.
     """
 
     eager_cpu_ns: float | None = None
@@ -119,20 +117,20 @@ def compare(benchmark: Benchmark) -> Comparison | None:
         return None
     launch, replay = median_of(benchmark.launch_cpu_ns), median_of(benchmark.replay_ns)
     cpu, call = median_of(eager.cpu_ns), median_of(eager.call_ns)
-    known = launch is not None and replay is not None
+    pair = eager_against_graph(benchmark)
     shares = {name: eager.share[name] for name in SPLIT if name in eager.share}
     profiled = eager.profiled_cpu_ns
     return Comparison(
         eager_cpu_ns=cpu,
         launch_cpu_ns=launch,
         eager_call_ns=call,
-        graph_call_ns=(launch or 0) + (replay or 0) if known else None,
+        graph_call_ns=None if pair is None else pair.graph_ns,
         eager_gpu_ns=median_of(eager.gpu_ns),
         replay_ns=replay,
         split_ns={} if cpu is None else {name: share * cpu for name, share in shares.items()},
         profiled_ratio=profiled / cpu if profiled and cpu else None,
         busy_share=eager.busy_ns / call if eager.busy_ns is not None and call else None,
-        noise_ns=max(spread_of(eager.call_ns), spread_of(benchmark.replay_ns)),
+        noise_ns=0 if pair is None else pair.spread_ns,
     )
 
 
@@ -224,10 +222,10 @@ def payback(benchmark: Benchmark) -> Payback:
         return Payback(
             None, f"When the graph has paid for itself is not known: {missing} was not measured."
         )
-    if gain <= 0 or not differs(gain, found.noise_ns):
+    replays = replays_to_pay(benchmark)
+    if replays is None:
         return Payback(None, "The graph does not pay for itself: a call gains nothing measurable.")
     cost = sum(value for value in costs.values() if value is not None)
-    replays = ceil(cost / gain)
     parts = ", ".join(
         f"{name} {text.duration_text(value)}" for name, value in costs.items() if value is not None
     )
@@ -237,86 +235,6 @@ def payback(benchmark: Benchmark) -> Payback:
         f"{text.duration_text(cost)} ({parts}), and each replay gains {text.duration_text(gain)} "
         f"or more.",
     )
-
-
-def disturbances(conditions: Conditions | None) -> list[str]:
-    """Return what may have disturbed the measurement, as sentences."""
-    if conditions is None:
-        return ["Clocks, power and temperature were not watched."]
-    if conditions.reason:
-        return [f"Clocks, power and temperature are not known: {conditions.reason.rstrip('.')}."]
-    said = []
-    clocks = _known(conditions.sm_clock_mhz)
-    if clocks:
-        low, high = min(clocks), max(clocks)
-        most = conditions.max_sm_clock_mhz
-        limit = f", of at most {text.frequency_text(most)}" if most else ""
-        if low >= STEADY * high:
-            said.append(f"The SM clock was steady at {text.frequency_text(high)}{limit}.")
-        else:
-            said.append(
-                f"The SM clock moved between {text.frequency_text(low)} and "
-                f"{text.frequency_text(high)}{limit}: times of different moments do not compare."
-            )
-    if conditions.throttle_reasons:
-        said.append(f"Clocks were held down: {', '.join(conditions.throttle_reasons)}.")
-    watts, degrees = _known(conditions.power_mw), _known(conditions.temperature_c)
-    if watts:
-        said.append(
-            f"Power was {text.power_text(min(watts))} to {text.power_text(max(watts))}"
-            + (
-                f", temperature {text.temperature_text(min(degrees))} to "
-                f"{text.temperature_text(max(degrees))}."
-                if degrees
-                else "."
-            )
-        )
-    if conditions.processes:
-        names = ", ".join(
-            f"{item.get('name') or 'unnamed'} (pid {item.get('pid', '?')}"
-            + (
-                f", {text.bytes_text(item['memory_bytes'])})"
-                if isinstance(item.get("memory_bytes"), int)
-                else ")"
-            )
-            for item in conditions.processes[:4]
-        )
-        more = len(conditions.processes) - 4
-        said.append(
-            f"Other processes were on the device: {names}{f' and {more} more' if more > 0 else ''}."
-        )
-    elif clocks or watts:
-        said.append("No other process was on the device.")
-    return said or ["NVML gave no values while it was measured."]
-
-
-def node_cost(costs: NodeCosts, place: int) -> tuple[int | None, int | None]:
-    """Return isolated and marginal cost of one row in nanoseconds; ``None`` if not taken."""
-    isolated = costs.isolated_ns[place] if place < len(costs.isolated_ns) else -1
-    marginal = costs.marginal_ns[place] if place < len(costs.marginal_ns) else -1
-    return isolated if isolated >= 0 else None, marginal if marginal != -1 else None
-
-
-def node_costs_text(costs: NodeCosts) -> str:
-    """Return what isolated and marginal costs are, and from where on they count."""
-    chain = f" of {text.count_text(costs.repetitions)}" if costs.repetitions else ""
-    return (
-        f"Isolated: the node's work in a graph of its own, in a chain{chain}. Marginal: replays "
-        f"with the node less replays without it; below the spread of "
-        f"{text.duration_text(costs.spread_ns)} it is noise."
-    )
-
-
-def node_reasons(costs: NodeCosts) -> list[tuple[str, int]]:
-    """Return why nodes have no value, with their number."""
-    found: dict[str, int] = {}
-    for reason in costs.reasons.values():
-        found[reason.rstrip(".")] = found.get(reason.rstrip("."), 0) + 1
-    return list(found.items())
-
-
-def _known(values: Sequence[int]) -> list[int]:
-    return [value for value in values if value >= 0]
 
 
 def absent_reason(info: GraphInfo) -> str:

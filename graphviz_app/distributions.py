@@ -61,9 +61,3 @@ class Distribution:
 def median_of(samples_ns: Sequence[int]) -> float | None:
     """Return the median, or ``None`` without samples."""
     return quantile(sorted(samples_ns), 0.5) if samples_ns else None
-
-
-def spread_of(samples_ns: Sequence[int]) -> float:
-    """Return the interquartile range; 0 of fewer than two samples."""
-    ordered = sorted(samples_ns)
-    return quantile(ordered, 0.75) - quantile(ordered, 0.25) if len(ordered) > 1 else 0.0

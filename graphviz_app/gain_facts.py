@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from capture.analysis import Result, Subject
+from capture.analysis.measured_gain import gain_of
 from capture.analysis.what_if import predict_without
 from capture.benchmarks import Benchmark, Removal
 from capture.distributions import differs
 from capture.errors import LookupFailed
 
 from . import format as text
-from .distributions import median_of, spread_of
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Gain:
     name : str
         Of the node, where it is only one.
     predicted_ns : int or None
-        From durations under tracing and edges alone.
-    baseline_ns, measured_ns : float or None
+        From durations, edges and the gap from one node to the next.
+    baseline_ns, measured_ns : int or None
         Median replay with all nodes, and by how much it shrinks without them; may be negative.
     spread_ns : float
         The larger interquartile range of the two.
@@ -46,9 +46,9 @@ class Gain:
     asked: str
     nodes: int
     predicted_ns: int | None = None
-    baseline_ns: float | None = None
-    measured_ns: float | None = None
-    spread_ns: float = 0.0
+    baseline_ns: int | None = None
+    measured_ns: int | None = None
+    spread_ns: int = 0
     samples: int = 0
     left: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
@@ -107,8 +107,7 @@ def measured(
     removal: Removal, subject: Subject | None = None, each: Result | None = None, source: str = ""
 ) -> Gain:
     """Return what one removal found, beside its prediction where there are timings."""
-    before, after = median_of(removal.with_ns), median_of(removal.without_ns)
-    known = before is not None and after is not None
+    found = gain_of(removal)
     guess, name = None, ""
     places = None if subject is None else positions(removal.nodes, len(subject.graph))
     if subject is not None and places:
@@ -118,12 +117,12 @@ def measured(
         asked=removal.asked,
         nodes=len(removal.nodes),
         predicted_ns=guess,
-        baseline_ns=before if known else None,
-        measured_ns=before - after if before is not None and after is not None else None,
-        spread_ns=max(spread_of(removal.with_ns), spread_of(removal.without_ns)),
+        baseline_ns=None if found is None else found.with_ns,
+        measured_ns=None if found is None else found.gain_ns,
+        spread_ns=0 if found is None else found.spread_ns,
         samples=min(len(removal.with_ns), len(removal.without_ns)),
         left=removal.left,
-        reason=removal.reason or ("" if known else "no replay was timed"),
+        reason=removal.reason or ("" if found is not None else "no replay was timed"),
         source=source,
         name=name,
     )
@@ -155,7 +154,7 @@ def gain_text(gain: Gain) -> str:
 def error_text(gain: Gain) -> str:
     """Return by how much the prediction is off what was measured."""
     if gain.is_noise:
-        return "within the noise"
+        return "noise"
     return text.ABSENT if gain.error is None else f"{100 * gain.error:+.0f} %"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .. import benchmark_facts, gain_facts
+from .. import benchmark_facts, disturbances, gain_facts, node_costs
 from ..distributions import Distribution, median_of
 from ..format import ABSENT, bytes_text, count_text, duration_text, share_text
 from .info import clean
@@ -50,7 +50,7 @@ def show_benchmark(out: Console, info: GraphInfo, benchmark: Benchmark) -> None:
         _split(out, benchmark)
         _say(out, benchmark_facts.comparison_sentences(benchmark))
         _say(out, [benchmark_facts.payback(benchmark).sentence])
-        _say(out, benchmark_facts.disturbances(benchmark.conditions))
+        _say(out, disturbances.disturbances(benchmark.conditions))
     _say(out, benchmark.notes)
     if benchmark.nodes is not None:
         _node_costs(out, benchmark)
@@ -106,9 +106,7 @@ def _split(out: Console, benchmark: Benchmark) -> None:
 def _node_costs(out: Console, benchmark: Benchmark) -> None:
     nodes = benchmark.nodes
     assert nodes is not None
-    rows = [
-        (path, *benchmark_facts.node_cost(nodes, place)) for place, path in enumerate(nodes.node)
-    ]
+    rows = [(path, *node_costs.node_cost(nodes, place)) for place, path in enumerate(nodes.node)]
     rows.sort(key=lambda row: -max(row[2] or 0, row[1] or 0))
     if rows:
         table = _table("node", "isolated", "marginal")
@@ -117,8 +115,8 @@ def _node_costs(out: Console, benchmark: Benchmark) -> None:
         out.print(table)
         if len(rows) > SHOWN_NODES:
             _say(out, [f"and {len(rows) - SHOWN_NODES} more nodes: --json has them"])
-        _say(out, [benchmark_facts.node_costs_text(nodes)])
-    reasons = benchmark_facts.node_reasons(nodes)
+        _say(out, [node_costs.node_costs_text(nodes)])
+    reasons = node_costs.node_reasons(nodes)
     _say(out, [f"{count} without a value: {reason}" for reason, count in reasons])
 
 

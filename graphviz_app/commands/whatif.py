@@ -236,8 +236,9 @@ def show(
 
 
 PREDICTED = (
-    "Predicted: what the longest path shrinks by, from durations under tracing and edges alone; "
-    "nodes that run at the same time slow each other down, so the gain may be larger."
+    "Predicted: what the longest path shrinks by, from durations under tracing, edges and a gap "
+    "from each node to the next; nodes that run at the same time slow each other down, so the gain "
+    "may be larger."
 )
 MEASURED = (
     "Measured: median replay with all nodes less median replay without these, \N{PLUS-MINUS SIGN} "

@@ -11,7 +11,7 @@ from capture.errors import FormatError
 from capture.model import Edge, Graph, GraphInfo, Node, Recording
 
 from .. import format as text
-from .. import naming, profiling, timing_facts
+from .. import naming, node_costs, profiling, timing_facts
 from ..context import Context
 from ..facts import Section
 from ..graph_facts import graph_sections, recording_sections
@@ -90,9 +90,13 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
         subject = store.subject(*place, state.executable)
         critical = store.result(*place, "critical_path", state.executable)
         times = timing_facts.node_section(subject, node.position, critical)
+        costs = subject.benchmark.nodes if subject.benchmark is not None else None
+        own = node_costs.node_section(costs, subject.node_path(node.position))
     except FormatError as error:
-        times = damaged(error)
-    found = sections([times])
+        times, own = damaged(error), None
+    found = sections([times, *([own] if own is not None else [])])
+    if not state.body:
+        found.append(what_if(context, node.position))
     kernel = naming.kernel_of(node)
     command = profiling.ncu_command(recording, kernel.name) if kernel is not None else ""
     if command and len(command) <= NAME_CHARACTERS:
@@ -105,6 +109,23 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
             )
         )
     return found
+
+
+def what_if(context: Context, position: int) -> Component:
+    """Return links to what the replay would gain without a node, or without its branch."""
+    links = [
+        go_link(
+            context,
+            words,
+            {"page": "whatif", "view": f"{kind}:{position}", "node": position, "search": ""},
+            title=hint,
+        )
+        for kind, words, hint in (
+            ("node", "if this node took no time", "What the replay would gain without it"),
+            ("branch", "and all that only it leads to", "Nodes that no path reaches without it"),
+        )
+    ]
+    return html.Section([html.H3("What if"), links[0], ", ", links[1]])
 
 
 def heading(kind: str, name: str) -> Component:

@@ -233,11 +233,12 @@ def conditions_figure(conditions: Conditions) -> dict[str, Any]:
         if any(value >= 0 for value in getattr(conditions, name))
     ]
     unit, time_scale = text.time_unit(max(conditions.at_ns, default=1) or 1)
-    traces, axes = [], {}
+    traces, axes, titles = [], {}, []
     height = 1 / max(len(shown), 1)
     for place, (name, title, scale, write) in enumerate(shown):
         number = "" if place == 0 else str(place + 1)
         values = [value if value >= 0 else None for value in getattr(conditions, name)]
+        known = [value / scale for value in values if value is not None]
         times = conditions.at_ns
         traces.append(
             {
@@ -255,20 +256,38 @@ def conditions_figure(conditions: Conditions) -> dict[str, Any]:
             }
         )
         top = 1 - place * height
+        # A steady value is a line in the middle, not a plot of its last digit.
+        pad = max(0.05 * max(known), 0.1 * (max(known) - min(known)))
         axes[f"yaxis{number}"] = {
-            "domain": [top - height + 0.06, top - 0.02],
-            "title": {"text": title, "standoff": 4, "font": {"size": 12}},
+            "domain": [top - height + 0.03, top - 0.09],
+            "range": [min(known) - pad, max(known) + pad],
             "nticks": 3,
             "zeroline": False,
             "tickfont": FONT,
             "fixedrange": True,
         }
+        titles.append(
+            {
+                "text": title,
+                "xref": "paper",
+                "yref": "paper",
+                "x": 0,
+                "y": top + 0.01,
+                "xanchor": "left",
+                "yanchor": "top",
+                "showarrow": False,
+                "font": FONT,
+            }
+        )
     layout = base_layout(
-        44 + 84 * max(len(shown), 1),
+        48 + 92 * max(len(shown), 1),
         hovermode="x",
+        annotations=titles,
         xaxis={
             "title": {
-                "text": f"time since the benchmark started ({unit})", "standoff": 6, "font": FONT,
+                "text": f"time since the benchmark started ({unit})",
+                "standoff": 6,
+                "font": FONT,
             },
             "anchor": "free",
             "position": 0,
@@ -278,5 +297,5 @@ def conditions_figure(conditions: Conditions) -> dict[str, Any]:
             "showgrid": False,
         },
         **axes,
-    )  # fmt: skip
+    )
     return {"data": traces, "layout": layout}

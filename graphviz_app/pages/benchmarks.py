@@ -12,7 +12,7 @@ from capture.analysis import Column, Result, Unit
 from capture.benchmarks import Benchmark, NodeCosts
 from capture.errors import GraphLensError
 
-from .. import benchmark_facts, measurements
+from .. import benchmark_facts, disturbances, measurements, node_costs
 from .. import format as text
 from ..components import measure_panel, result_view
 from ..components.attributes import attributes
@@ -280,7 +280,7 @@ SPLIT_WORDS = {
 def state_parts(found: Benchmark) -> list[Any]:
     """Return what the device was doing, and what disturbed the run."""
     parts: list[Any] = [html.H2("What disturbed the run")]
-    said = benchmark_facts.disturbances(found.conditions)
+    said = disturbances.disturbances(found.conditions)
     parts.append(html.Ul([html.Li(prose(item)) for item in said], className="notes plain"))
     conditions = found.conditions
     if conditions is not None and len(conditions.at_ns) > 1:
@@ -314,16 +314,16 @@ def node_parts(context: Context, costs: NodeCosts) -> list[Any]:
     for place, path in enumerate(costs.node):
         at = int(path) if path.isdecimal() and len(path) <= 9 else len(durations)
         inside = at < len(durations)
-        isolated, marginal = benchmark_facts.node_cost(costs, place)
+        isolated, marginal = node_costs.node_cost(costs, place)
         name = subject.label(at) if inside else ""
         traced = durations[at] if inside else None
         result.rows.append((path, name, traced, isolated, marginal))
     parts: list[Any] = [
         html.H2("Nodes without a tracer"),
-        html.P(prose(benchmark_facts.node_costs_text(costs)), className="absent"),
+        html.P(prose(node_costs.node_costs_text(costs)), className="absent"),
         result_view.table(context, BenchmarksPage.NODES, result),
     ]
-    for reason, count in benchmark_facts.node_reasons(costs):
+    for reason, count in node_costs.node_reasons(costs):
         parts.append(html.P(f"{text.counted(count, 'node')} without a value: {reason}."))
     return parts
 

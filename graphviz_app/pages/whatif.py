@@ -47,8 +47,9 @@ HOW = (
     "details panel, all of a type, a family of kernels, or a selection that you type."
 )
 PREDICTED_NOTE = (
-    "Predicted is by how much the longest path shrinks, from durations under tracing and edges "
-    "alone. Nodes that run at the same time slow each other down, so the gain may be larger."
+    "Predicted is by how much the longest path shrinks, from durations under tracing, edges and a "
+    "gap from each node to the next. Nodes that run at the same time slow each other down, so the "
+    "gain may be larger."
 )
 MEASURED_NOTE = (
     "Measured is the median replay with all nodes less the median replay with these disabled; the "
