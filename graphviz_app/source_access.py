@@ -229,9 +229,10 @@ def _read(path: Path) -> tuple[str, str]:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK)
     except OSError as error:
         return "", error.strerror or str(error)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return "", "it is no regular file"
     with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return "", "it is no regular file"
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         return "", f"it has more than {MAX_BYTES:,} bytes"
