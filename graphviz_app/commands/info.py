@@ -47,11 +47,16 @@ def info(file: Path, as_json: bool, key: str | None, show_all: bool) -> None:
 
 
 def document(recording: Recording, key: str | None = None) -> str:
-    """Return what is known without opening any graph, as indented JSON."""
+    """Return what is known without opening any graph, as indented JSON.
+
+    Benchmarks of the graphs are in it, and for all graphs what analyses of the recording find.
+    """
     import msgspec
 
     from capture.codec import dump
     from capture.formats import documents
+
+    from ._findings import analysis_documents, benchmark_documents
 
     infos = [i for i in recording.graphs.values() if key in (None, i.key)]
     failed = [i for i in recording.failed.values() if key in (None, i.key)]
@@ -61,7 +66,10 @@ def document(recording: Recording, key: str | None = None) -> str:
         "graphs": [dump(item) for item in infos],
         "failed": [dump(item) for item in failed],
         "executables": [dump(item) for item in recording.executables if key in (None, item.graph)],
+        "benchmarks": benchmark_documents(recording, key),
     }
+    if key is None:
+        content["analyses"] = analysis_documents(recording)
     return msgspec.json.format(documents.encode(content, sort=False), indent=2).decode() + "\n"
 
 
@@ -88,6 +96,10 @@ def _show(console: Console, file: Path, recording: Recording, show_all: bool) ->
         if len(infos) > FIRST_GRAPHS and not show_all:
             left = len(infos) - FIRST_GRAPHS
             console.print(f"and {left} more: --all shows them, --graph KEY one in full")
+    if recording.benchmarked or recording.timed:
+        from ._findings import recording_findings
+
+        recording_findings(console, recording, None if show_all else FIRST_GRAPHS)
     _failures(console, recording)
     console.print()
     facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import capture.formats as formats
-from capture.analysis import analyses
+from capture.analysis import Scope, analyses
 from capture.model import (
     Evidence,
     Executable,
@@ -23,9 +23,11 @@ from capture.model import (
     Recording,
 )
 from graphviz_app import cli
+from tests.formats.test_cgl import rewrite
 from tests.formats.test_driver_dot import DATA
 from tests.helpers import synthetic
 from tests.helpers.recordings import chain, recording_of
+from tests.helpers.stored_evidence import with_evidence
 
 
 @pytest.fixture
@@ -228,7 +230,7 @@ def test_a_timed_graph_shows_coverage_cost_longest_nodes_and_findings(
         "Longest 5 nodes",
         "20 µs",
         "memcpy HtoD",
-        *(entry.title for entry in analyses().values()),
+        *(entry.title for entry in analyses().values() if entry.scope is Scope.GRAPH),
     ):
         assert part in shown
     assert shown.index("Longest") < shown.index("Analyses") < shown.index("Critical path")
@@ -255,3 +257,57 @@ def test_findings_load_no_library_that_is_heavy(timed: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def benchmarked(tmp_path: Path) -> Path:
+    """A recording of two graphs with made-up benchmarks."""
+    path = tmp_path / "bench.cgl"
+    recording = with_evidence(recording_of(chain(3), chain(5)))
+    for batch, info in zip((8, 64), recording.graphs.values(), strict=True):
+        info.label = f"batch={batch}"
+    formats.write(recording, path)
+    return path
+
+
+def test_benchmarks_of_a_recording_are_a_table(
+    benchmarked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = run(capsys, benchmarked)
+    assert "Replays by batch size" in shown
+    assert "2 of 2 graphs were measured, with batch 8 to 64" in shown
+    (row,) = [line for line in shown.splitlines() if "batch=64" in line]
+    assert row.split()[2:] == ["64", "5", "20.1", "µs", "150", "ns", "7.1", "µs", "27.2", "µs",
+                               "314", "ns", "benchmark"]  # fmt: skip
+
+
+def test_the_benchmark_of_a_graph(benchmarked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run(capsys, benchmarked, "--graph", "synthetic-1")
+    assert shown.index("Benchmark") < shown.index("replay, warm L2") < shown.index("Analyses")
+    for words in ("20.1 µs", "Cost of a replay", "Costs of nodes", "Measured without nodes"):
+        assert words in shown
+
+
+def test_benchmarks_and_curves_in_json(
+    benchmarked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(run(capsys, benchmarked, "--json"))
+    assert [item["graph"] for item in document["benchmarks"]] == ["synthetic-0", "synthetic-1"]
+    assert document["benchmarks"][0]["replay_ns"] == [20_000, 20_300, 20_100]
+    curve = document["analyses"]["replay_curve"]
+    assert [row[4] for row in curve["rows"]] == [20_100, 20_100]
+    one = json.loads(run(capsys, benchmarked, "--json", "--graph", "synthetic-1"))
+    assert [item["graph"] for item in one["benchmarks"]] == ["synthetic-1"]
+
+
+def test_a_damaged_benchmark_costs_only_itself(
+    benchmarked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(benchmarked, {"benchmarks/1.json": b"{"})
+    shown = run(capsys, benchmarked)
+    assert "What was measured of synthetic-1 cannot be read" in shown
+    document = json.loads(run(capsys, benchmarked, "--json"))
+    assert "not valid JSON" in document["benchmarks"][1]["error"]
+    shown = run(capsys, benchmarked, "--graph", "synthetic-1")
+    assert "The benchmark cannot be read" in shown
+    assert "Critical path" in shown
