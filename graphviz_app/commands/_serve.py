@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -56,7 +56,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 
 def source_option(function: Decorated) -> Decorated:
     """Add ``--sources``, for commands that open recordings which may come from elsewhere."""
-    return _SOURCES(function)
+    return cast(Decorated, _SOURCES(function))
 
 
 _SOURCES: Callable[[Any], Any] = click.option(
