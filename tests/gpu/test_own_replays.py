@@ -53,7 +53,8 @@ SUM_UP = """
         torch.cuda.synchronize()
         digest = hashlib.sha256()
         for tensor in watched:
-            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            digest.update(flat.view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()
     watched = []
     first = []

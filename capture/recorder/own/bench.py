@@ -68,8 +68,7 @@ def measure(
     setup.restore(begin=True)
     executable = setup.instantiate()
     first = min(setup.watch.once_ns(executable) for _ in range(2))
-    if first > SHORT_NS and not setup.watch.ungated:
-        setup.watch.ungated = "a replay outlasts its launch"
+    setup.watch.gated = first <= SHORT_NS
     between()
     _fresh(setup, benchmark, budget.part(0.2))
     between()
@@ -177,7 +176,7 @@ def _explain(setup: Setup, benchmark: Benchmark, replays: int, cold: bool, l2_by
             "putting memory back takes long, so it is done once a phase: values drift from "
             "replay to replay as they would in a loop"
         )
-    if setup.watch.ungated:
+    if setup.watch.gated and setup.watch.ungated:
         notes.append(f"replays are not held back until all are queued: {setup.watch.ungated}")
     if cold and not benchmark.cold_replay_ns:
         notes.append(

@@ -11,7 +11,7 @@ from ...errors import DriverError
 from .setup import CAN_BE_DISABLED, Budget, Setup
 
 REPETITIONS = 20
-MOST_NODES = 500
+MOST_NODES = 2_000
 SAMPLES = 3
 MARGINAL_SAMPLES = 5
 NOT_TAKEN = -1
@@ -46,6 +46,8 @@ def isolated(
             for rest in positions[number:]:
                 costs.reasons.setdefault(str(rest), "the time for this graph was up")
             return
+        if setup.graph.topology.types[position] not in CAN_BE_DISABLED:
+            continue  # a child graph: it is only left out as a whole
         try:
             costs.isolated_ns[position] = _chain_ns(setup, position)
         except DriverError as error:
@@ -90,7 +92,7 @@ def marginal(
     before_each : callable
         Called with the position that is about to be disabled: the process may die of it.
     """
-    driver, watch = setup.driver, setup.watch
+    watch = setup.watch
     whole, without = setup.ready(), setup.ready()
     all_samples: list[int] = []
     for number, position in enumerate(positions):
@@ -99,7 +101,7 @@ def marginal(
                 costs.reasons.setdefault(str(rest), "the time for this graph was up")
             break
         before_each(position)
-        driver.set_enabled(without, setup.nodes[position], False)
+        setup.set_enabled(without, position, False)
         setup.settle(without)
         setup.restore()
         around = watch.warm_ns(whole, MARGINAL_SAMPLES)
@@ -107,7 +109,7 @@ def marginal(
         alone = watch.warm_ns(without, MARGINAL_SAMPLES)
         setup.restore()
         around += watch.warm_ns(whole, MARGINAL_SAMPLES)
-        driver.set_enabled(without, setup.nodes[position], True)
+        setup.set_enabled(without, position, True)
         costs.marginal_ns[position] = round(median(around) - median(alone))
         all_samples += around
     costs.spread_ns = spread_ns(all_samples)

@@ -121,7 +121,7 @@ def measure(
             removal.reason = f"the replay failed while these nodes were disabled: {error}"
             if isinstance(error, DriverError) and _alive(setup):
                 for name in removal.nodes:
-                    setup.driver.set_enabled(without, setup.nodes[int(name)], True)
+                    setup.set_enabled(without, int(name), True)
                 continue
             for rest in pending[number + 1 :]:
                 rest.reason = "an earlier removal left the device in an error"
@@ -143,9 +143,9 @@ def _one(
     setup: Setup, removal: Removal, whole: int, without: int, replays: int, budget: Budget
 ) -> None:
     watch = setup.watch
-    nodes = [setup.nodes[int(name)] for name in removal.nodes]
-    for node in nodes:
-        setup.driver.set_enabled(without, node, False)
+    positions = [int(name) for name in removal.nodes]
+    for position in positions:
+        setup.set_enabled(without, position, False)
     setup.settle(without)
     batches = 0
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
@@ -155,6 +155,6 @@ def _one(
         setup.restore()
         removal.without_ns += watch.warm_ns(without, count)
         batches += 1
-    for node in nodes:
-        setup.driver.set_enabled(without, node, True)
+    for position in positions:
+        setup.set_enabled(without, position, True)
     removal.reason = ""

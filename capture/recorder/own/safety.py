@@ -90,5 +90,8 @@ def notes_of(graph: Graph) -> list[str]:
             "draws the same ones"
         )
     if graph.bodies:
-        notes.append("nodes inside child graphs are not disabled or measured by themselves")
+        notes.append(
+            "nodes inside child graphs are not measured by themselves; a child graph is left out "
+            "as a whole"
+        )
     return notes

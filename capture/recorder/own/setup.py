@@ -130,7 +130,7 @@ class Setup:
         left: dict[str, str] = {}
         for position in positions:
             type_ = self.graph.topology.types[position]
-            if type_ in CAN_BE_DISABLED:
+            if type_ in CAN_BE_DISABLED or type_ == "child_graph":
                 able.append(position)
             else:
                 left[str(position)] = (
@@ -138,6 +138,28 @@ class Setup:
                     f"nodes can"
                 )
         return able, left
+
+    def set_enabled(self, executable: int, position: int, enabled: bool) -> None:
+        """Disable a node, or enable it again; of a child graph all nodes that do work.
+
+        Raises
+        ------
+        DriverError
+            The driver refuses; nodes that were changed before stay so.
+        """
+        if self.graph.topology.types[position] != "child_graph":
+            self.driver.set_enabled(executable, self.nodes[position], enabled)
+            return
+        pending = [(self.graph.bodies_of(position)[0].graph, self.nodes[position])]
+        while pending:
+            body, holder = pending.pop()
+            (inside,) = self.driver.child_graphs([holder]).values
+            for at, node in enumerate(self.driver.nodes(inside or 0)):
+                type_ = body.topology.types[at]
+                if type_ in CAN_BE_DISABLED:
+                    self.driver.set_enabled(executable, node, enabled)
+                elif type_ == "child_graph":
+                    pending.append((body.bodies_of(at)[0].graph, node))
 
     def close(self) -> None:
         """Destroy the executables."""

@@ -48,7 +48,9 @@ class Stopwatch:
         self._turn = 0
         self._hung_after_s = HUNG_AFTER_S if hung_after_s is None else hung_after_s
         self.ungated = ""
-        """Why replays are timed without the gate."""
+        """Why replays are timed without the gate, which they should be."""
+        self.gated = True
+        """Whether there is need for it: not where a replay outlasts its launch anyway."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -127,7 +129,7 @@ class Stopwatch:
     ) -> list[int]:
         driver, stream = self.driver, self.stream
         pairs = self._pairs[: min(count, BATCH)]
-        gate = self._close_gate() if gated and not self.ungated else None
+        gate = self._close_gate() if gated and self.gated and not self.ungated else None
         try:
             if first:
                 driver.launch(executable, stream)

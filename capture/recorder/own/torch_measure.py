@@ -211,6 +211,11 @@ class Measurement:
                     costs.isolated(setup, nodes, costs.rows(setup, nodes), budget, watcher.sample)
             finally:
                 benchmark.conditions = watcher.close()
+                if benchmark.conditions.processes:
+                    benchmark.notes.append(
+                        "other processes were on the device: they may have slowed replays, and "
+                        "taken memory that counts as the executable's"
+                    )
 
     @staticmethod
     def _recapture(call: Callable[[], Any], benchmark: Benchmark) -> None:
