@@ -43,10 +43,21 @@ def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
         if entry.scope is Scope.GRAPH:
             found[name] = (entry, store.result(*place, name, state.executable))
         elif entry.scope is Scope.RECORDING:
-            recording = store.get(state.recording).recording
-            with store.reading:
-                found[name] = (entry, run_analysis(name, recording))
+            found[name] = (entry, _of_recording(context, name))
     return found
+
+
+def _of_recording(context: Context, name: str) -> Result:
+    """Return what an analysis of the whole recording finds, computed once."""
+    store = context.store
+    opened = store.get(context.state.recording)
+
+    def run() -> Result:
+        with store.reading:
+            return run_analysis(name, opened.recording)
+
+    key = ("recording result", opened.id, name)
+    return store.remember(key, run, lambda result: 1_000 + 800 * len(result.rows))
 
 
 def layout(context: Context) -> Component:
