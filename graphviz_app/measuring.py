@@ -199,6 +199,7 @@ class Measurer:
             )
             if text:
                 job.lines.append(text[-300:])
+        job.child.stdout.close()
         code = job.child.wait()
         _let_go(job.child)
         step, message, recording = self._outcome(job, code)
