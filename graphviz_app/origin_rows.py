@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
 from typing import Any
 
 from capture.analysis.module_tree import ModuleRow
@@ -27,6 +29,9 @@ from .search import term
 
 LINE_COLOURS = (PHASE_COLOURS[1], PHASE_COLOURS[2])
 """Of what a line launched, and of the backward pass of that."""
+
+
+MOST_ROWS = 3_000
 
 
 def find_in_graph(context: Context, search: str) -> dict[str, str]:
@@ -95,13 +100,44 @@ def whole_of(report: OriginReport, rows: list[Totals]) -> float:
     return max(sizes, default=0)
 
 
-def module_rows(context: Context, report: OriginReport) -> list[TreeRow]:
-    """Return the modules as rows of a tree; a name finds its nodes in the graph."""
+def shown_modules(report: OriginReport, chosen: str = "") -> list[ModuleRow]:
+    """Return the modules that are sent to the browser: whole levels, and the way to the chosen one.
+
+    A model of a hundred layers has a thousand; what is past :data:`MOST_ROWS` search finds.
+    """
+    rows = report.modules
+    if len(rows) <= MOST_ROWS:
+        return rows
+    sizes = Counter(row.depth for row in rows)
+    left, depth = MOST_ROWS - sizes[0], 0
+    while sizes[depth + 1] and sizes[depth + 1] <= left:
+        depth += 1
+        left -= sizes[depth]
+    found = {at for at, row in enumerate(rows) if row.depth <= depth}
+    next_level = (at for at, row in enumerate(rows) if row.depth == depth + 1)
+    found.update(islice(next_level, max(left, 0)))
+    at = next((at for at, row in enumerate(rows) if _module_id(row) == chosen), -1)
+    while at >= 0:
+        found.add(at)
+        at = rows[at].parent
+    return [rows[at] for at in sorted(found)]
+
+
+def module_rows(context: Context, report: OriginReport, chosen: str = "") -> list[TreeRow]:
+    """Return the modules as rows of a tree; a name finds its nodes in the graph.
+
+    Parameters
+    ----------
+    context : Context
+    report : OriginReport
+    chosen : str
+        Id of a row that has to be among them.
+    """
     index, costs = report.index, report.costs
     inner = [row.total for row in report.modules if row.parent >= 0]
     whole = whole_of(report, inner or [row.total for row in report.modules])
     found: list[TreeRow] = []
-    for row in report.modules:
+    for row in shown_modules(report, chosen):
         values, texts, exact = totals_cells(row.total, costs)
         if row.own.timed:
             values["own"] = row.own.time_ns

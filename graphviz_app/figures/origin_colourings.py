@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,9 +38,9 @@ def module_groups(index: OriginIndex) -> tuple[list[int], set[int]]:
     """
     counts = [0] * len(index.modules)
     children: dict[int, list[int]] = {}
-    for modules in index.node_modules:
+    for modules, nodes in Counter(index.node_modules).items():
         for above in {above for at in modules for above in index.ancestors[at]}:
-            counts[above] += 1
+            counts[above] += nodes
     for at, module in enumerate(index.modules):
         if counts[at]:
             children.setdefault(module.parent, []).append(at)
@@ -72,10 +73,11 @@ def by_module(index: OriginIndex) -> Colouring:
         else module_text(index.modules[module])
         for module in groups
     ]
-    keys = [
-        _single([of_module[at] for at in modules]) if modules else -1
-        for modules in index.node_modules
-    ]
+    known = {
+        modules: _single([of_module[at] for at in modules]) if modules else -1
+        for modules in set(index.node_modules)
+    }
+    keys = [known[modules] for modules in index.node_modules]
     colours = [PALETTE[at % len(PALETTE)] for at in range(len(groups))]
     return _colouring("module", "Module", keys, names, colours, "no module")
 

@@ -15,6 +15,7 @@ from ..components.origin_head import caution_of, no_origins, phase_legend
 from ..components.prose import prose
 from ..components.tree_table import TreeRow, number_column, tree_table
 from ..context import Context
+from ..format import counted
 from ..ids import ModulesPage
 from . import Page
 from .graph import NO_GRAPH
@@ -59,14 +60,20 @@ def layout(context: Context) -> Component:
             else "No node of this graph belongs to a module: no `nn.Module` was running when "
             "they were launched.",
         )
-    rows = (origin_rows.class_rows if by_class else origin_rows.module_rows)(context, report)
     chosen = "" if by_class else origin_rows.chosen_module(report, state.view)
+    rows = (
+        origin_rows.class_rows(context, report)
+        if by_class
+        else origin_rows.module_rows(context, report, chosen)
+    )
+    left = 0 if by_class else len(report.modules) - len(rows)
     return view(
         CLASSES if by_class else "",
         rows,
         timed=report.is_timed,
         chosen=chosen,
         note=caution_of(context, report),
+        left=left,
         choice=picker(context),
     )
 
@@ -78,9 +85,11 @@ def view(
     timed: bool,
     chosen: str = "",
     note: str = "",
+    left: int = 0,
     choice: list[Component] | None = None,
 ) -> Component:
     """Return the page around its table."""
+    more = f" {counted(left, 'inner module')} left out: search finds their nodes." if left else ""
     by_class = shown == CLASSES
     columns: list[dict[str, Any]] = []
     if by_class:
@@ -126,7 +135,7 @@ def view(
                 ],
             ),
             html.P(prose(note), className="caution"),
-            html.P(CLASS_SUMMARY if by_class else SUMMARY, className="summary"),
+            html.P((CLASS_SUMMARY if by_class else SUMMARY) + more, className="summary"),
             html.Div(
                 tree_table(
                     ModulesPage.TABLE,

@@ -364,6 +364,13 @@ def test_a_large_graph_is_added_up_once_and_in_full() -> None:
     assert report is store.by_origin("o", key)
     outermost = [row.total.nodes for row in report.modules if row.parent < 0]
     assert sum(outermost) == len(made[1]) > 20_000
+    rows = origin_rows.module_rows(context_of(store, key), report)
+    assert len(rows) == origin_rows.MOST_ROWS < len(report.modules)
+    last = next(row for row in report.modules if row.path == "blocks.799.mlp.up")
+    rows = origin_rows.module_rows(context_of(store, key), report, f"m{last.module}")
+    ids = {row.id for row in rows}
+    assert f"m{last.module}" in ids
+    assert all(not row.parent or row.parent in ids for row in rows)
     colouring = store.picture("o", key).colourings["module"]
     assert np.bincount(colouring.index).sum() == len(made[1])
     assert len(colouring.legend) < 60
