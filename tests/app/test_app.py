@@ -19,12 +19,8 @@ from graphviz_app import ids as ids_module
 from graphviz_app import pages as pages_package
 from graphviz_app.app import Settings, create_app
 from graphviz_app.ids import (
-    AnalysesPage,
     GraphPage,
-    KernelsPage,
-    Overview,
     Shell,
-    TimelinePage,
 )
 from graphviz_app.pages import Page, pages
 from graphviz_app.store import Store
