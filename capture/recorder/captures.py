@@ -9,7 +9,7 @@ from typing import Any
 from ..extract import Extraction, extract
 from ..failures import Raised
 from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo
-from .failing import STATUS, failure_of, last_error
+from .failing import STATUS, failure_of, last_error, omissions
 from .observer import Tracked
 from .open_capture import OpenCapture
 from .places import place_key
@@ -112,6 +112,7 @@ class CaptureObserver(ReplayObserver):
                     f"{cause.error}{at} left the capture before its end ({cause.message}); torch "
                     f"ended it without an error, so this graph holds what was captured until then"
                 )
+            info.warnings.extend(omissions(capture))
             unread = capture.extraction is None
             if capture.extraction is not None and self.tracer is not None and self.tracer.open:
                 tracked.source = outline(capture.extraction.graph), capture.extraction.handles

@@ -145,6 +145,26 @@ def place_of(frame: Frame | None) -> Place | None:
     return Place(file=frame.file, line=frame.line, function=frame.function)
 
 
+def omissions(capture: OpenCapture) -> list[str]:
+    """Say what a capture that ended well left out without an error."""
+    found = []
+    for left in capture.left_out:
+        at = f" at {left.place.file}:{left.place.line}" if left.place else ""
+        times = f", {left.times} times" if left.times > 1 else ""
+        found.append(
+            f"{left.operator}{at} is not in the graph{times}: it was launched on stream "
+            f"{left.stream}, which is not part of the capture, so it ran at once and no replay "
+            f"repeats it; let that stream wait for the capturing one before"
+        )
+    extraction = capture.extraction
+    if extraction is not None and not len(extraction.graph) and not capture.spot.internal:
+        found.append(
+            "the capture ended well, but the graph is empty: nothing was launched on a stream "
+            "that is part of the capture"
+        )
+    return found
+
+
 def _explain(failure: Failure, facts: Facts, capture: OpenCapture) -> None:
     failure.facts = msgspec.to_builtins(facts)
     verdict = classify(facts)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..extract import Extraction
 from ..failures import Raised
 from ..model import GraphInfo, Place
 from .places import Spot, short_name
+
+
+class LeftOut(NamedTuple):
+    """An operator that was called inside a capture, on a stream that is not part of it."""
+
+    operator: str
+    place: Place | None
+    stream: str
+    times: int
 
 
 class OpenCapture:
@@ -71,6 +82,8 @@ class OpenCapture:
         """``"active"`` or ``"invalidated"``: what CUDA said just before the end."""
         self.last_nodes: list[int] = []
         """Handles that the capturing stream's next node would depend on, just before the end."""
+        self.left_out: list[LeftOut] = []
+        """Work that was launched inside the capture and is not part of it."""
         self.operator = ""
         """The last operator before the end, where operators were recorded."""
 

@@ -184,12 +184,19 @@ def _failure(context: Context, info: GraphInfo) -> Component:
         target = context.state.at_graph(info.key)
         reached = dcc.Link(f"{nodes} reached", href=context.url(target))
     page = context.state.but(page="failures", view=info.key)
+    function = "" if place is None else place.function
+    inside = f" in {function}" if function not in ("", "<module>") else ""
+    short = f"{failure_facts.short_place(place)}{inside}" or text.ABSENT
     title = failure_facts.title(failure) if failure_facts.judged(failure) else failure.error
     return html.Li(
         [
             dcc.Link(title, href=context.url(page), className="kind", title="Why, and what to do"),
+            html.Span(
+                [html.Span(short), html.Span(failure.call, className="call")],
+                className="mono place",
+                title=place_text(place),
+            ),
             html.Span(error, className="error-text", title=error),
-            html.Span(place_text(place), className="mono place", title=place_text(place)),
             html.Span(reached, className="reached"),
         ]
     )
