@@ -11,6 +11,8 @@ from capture.analysis.origin_index import OriginIndex
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import SourceLines, source_lines
 
+from .origin_text import short_files
+
 NODE_BYTES = 400
 """Estimate of what is kept of one node."""
 
@@ -53,6 +55,11 @@ class OriginReport:
     def operators(self) -> list[OperatorRow]:
         """Operators."""
         return operator_calls(self.index, self.costs)
+
+    @cached_property
+    def short_files(self) -> dict[str, str]:
+        """The shortest end of each file's path that no other file in a stack has."""
+        return short_files(dict.fromkeys(line.file for line in self.index.lines))
 
     @cached_property
     def lines(self) -> SourceLines:

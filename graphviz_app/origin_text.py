@@ -24,7 +24,7 @@ def base_name(file: str) -> str:
 
 
 def short_files(files: Iterable[str]) -> dict[str, str]:
-    """Return for each path the shortest end that tells it from the others.
+    """Return for each path the shortest end that tells it from the others, in any case.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def short_files(files: Iterable[str]) -> dict[str, str]:
     while True:
         ends: dict[str, list[str]] = {}
         for file, names in parts.items():
-            ends.setdefault("/".join(names[-length[file] :]), []).append(file)
+            ends.setdefault("/".join(names[-length[file] :]).lower(), []).append(file)
         grown = False
         for same in ends.values():
             for file in same if len(same) > 1 else ():
@@ -44,7 +44,7 @@ def short_files(files: Iterable[str]) -> dict[str, str]:
                     length[file] += 1
                     grown = True
         if not grown:
-            return {file: end for end, same in ends.items() for file in same}
+            return {file: "/".join(names[-length[file] :]) for file, names in parts.items()}
 
 
 def line_text(line: Line) -> str:

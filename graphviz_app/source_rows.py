@@ -118,7 +118,9 @@ def _charged(context: Context, report: OriginReport, row: LineRow, whole: float)
         texts["shared"] = text.count_text(own.shared)
     found: dict[str, Any] = {**values, "texts": texts, "exact": exact}
     if own.nodes:
-        found["link"] = find_in_graph(context, term("source", f"{row.line.file}:{row.line.line}"))
+        found["link"] = find_in_graph(
+            context, term("source", f"{report.short_files[row.line.file]}:{row.line.line}")
+        )
     if whole:
         found["bars"] = [
             [_part(part, report) / whole, colour, _words(part, what, report)]

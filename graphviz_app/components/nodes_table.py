@@ -29,9 +29,9 @@ TIMES = (
 )
 
 ORIGINS = (
-    ("module", "Module", "Innermost module whose forward was running", 112),
+    ("module", "Module", "Innermost module whose forward was running", 124),
     ("operator", "Operator", "Operator that launched it", 128),
-    ("source", "Source", "Line that launched it, or its forward operator", 96),
+    ("source", "Source", "Line that launched it, or its forward operator", 118),
 )
 
 

@@ -24,7 +24,6 @@ from ..context import Context
 from ..format import counted
 from ..ids import SourcePage
 from ..origin_report import OriginReport
-from ..origin_text import short_files
 from ..source_access import STORED, SourceText, unusual
 from ..source_changes import changes
 from ..store import Store
@@ -97,7 +96,7 @@ def without_text(report: OriginReport) -> str:
 def file_list(report: OriginReport, chosen: FileRow | None) -> list[Component]:
     """Return the files, those that take the longest first."""
     files = report.lines.files
-    short = short_files([file.file for file in files])
+    short = report.short_files
     found: list[Component] = []
     for file in files:
         here = chosen is not None and file.file == chosen.file
