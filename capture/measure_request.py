@@ -46,7 +46,10 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     most_graphs : int
         Graphs that are kept when `graphs` is empty.
     seconds : float
-        Time budget of one graph. What did not fit is said in its notes.
+        Time budget of one graph and kind of measurement. What did not fit is said in its notes.
+    unsaved : bool
+        Replay also where not all memory that a graph may write can be saved: the largest blocks
+        are left as replays leave them.
     """
 
     bench: bool = True
@@ -57,6 +60,7 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     graphs: list[str] = msgspec.field(default_factory=list)
     most_graphs: int = DEFAULT_GRAPHS
     seconds: float = 20.0
+    unsaved: bool = False
 
     def to_json(self) -> str:
         """Return the text for the environment."""

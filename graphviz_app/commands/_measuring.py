@@ -43,6 +43,11 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         metavar="KEY",
         help="Only this graph; repeat for several. `cglens info` lists keys.",
     ),
+    click.option(
+        "--unsaved",
+        is_flag=True,
+        help="Replay also where not all memory that a graph may write can be saved and restored.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     click.argument("target"),
     click.argument("args", nargs=-1, type=click.UNPROCESSED),

@@ -45,6 +45,7 @@ def bench(
     no_cold: bool,
     nodes: bool,
     keys: tuple[str, ...],
+    unsaved: bool,
     as_json: bool,
     target: str,
     args: tuple[str, ...],
@@ -65,7 +66,9 @@ def bench(
             raise click.UsageError(f"{target} is a recording, which takes no arguments: {args[0]}")
         recording: Recording | None = read(where)
     else:
-        request = MeasureRequest(replays=replays, cold=not no_cold, nodes=nodes, graphs=list(keys))
+        request = MeasureRequest(
+            replays=replays, cold=not no_cold, nodes=nodes, graphs=list(keys), unsaved=unsaved
+        )
         recording, where, exit_code = measured_run(
             request, "bench", output, force, module, target, args
         )

@@ -64,6 +64,7 @@ def whatif(
     force: bool,
     module: bool,
     keys: tuple[str, ...],
+    unsaved: bool,
     as_json: bool,
     target: str,
     args: tuple[str, ...],
@@ -95,6 +96,7 @@ def whatif(
             replays=replays,
             removals=[(key, selection) for selection in asked for key in (keys or ("",))],
             graphs=list(keys),
+            unsaved=unsaved,
         )
         recording, _, exit_code = measured_run(
             request, "whatif", output, force, module, target, args

@@ -10,14 +10,11 @@ from typing import Protocol
 from ...benchmarks import Benchmark, Eager
 from ...errors import DriverError
 from .setup import Budget, Setup
-from .stopwatch import BATCH
 
 FRESH = 5
 """Executables made to see what making one takes."""
 FEWEST = 3
 FLUSH_TIMES_L2 = 2
-SHORT_NS = 2_000_000
-"""Replays up to this long are timed behind a gate; longer ones outlast their launch anyway."""
 EAGER_PER_ROUND = 3
 
 
@@ -67,13 +64,12 @@ def measure(
     """
     setup.restore(begin=True)
     executable = setup.instantiate()
-    first = min(setup.watch.once_ns(executable) for _ in range(2))
-    setup.watch.gated = first <= SHORT_NS
+    setup.pace(executable)
     between()
     _fresh(setup, benchmark, budget.part(0.2))
     between()
-    _rounds(setup, benchmark, budget, executable, replays, _flush(setup, cold, l2_bytes), eager,
-            between)  # fmt: skip
+    flush = _flush(setup, cold, l2_bytes)
+    _rounds(setup, benchmark, budget, executable, replays, flush, eager, between)
     _explain(setup, benchmark, replays, cold, l2_bytes)
 
 
@@ -137,7 +133,7 @@ def _rounds(
     warm, cold, launches = benchmark.replay_ns, benchmark.cold_replay_ns, benchmark.launch_cpu_ns
     try:
         while len(warm) < replays and (budget or len(warm) < FEWEST):
-            count = min(BATCH, replays - len(warm))
+            count = min(watch.batch, replays - len(warm))
             setup.restore()
             warm += watch.warm_ns(executable, count)
             setup.restore()

@@ -94,6 +94,7 @@ def marginal(
     """
     watch = setup.watch
     whole, without = setup.ready(), setup.ready()
+    setup.pace(whole)
     all_samples: list[int] = []
     for number, position in enumerate(positions):
         if not budget:

@@ -101,7 +101,13 @@ class BlockMap:
         return self.blocks[0].start, last.start + last.size_bytes
 
 
-def blocks_of(segments: Sequence[dict[str, Any]], device: int | None) -> BlockMap:
+COMMON_POOL = (0, 0)
+"""Of allocations outside any private pool."""
+
+
+def blocks_of(
+    segments: Sequence[dict[str, Any]], device: int | None, *, common_only: bool = False
+) -> BlockMap:
     """Return the blocks in ``torch.cuda.memory_snapshot()``, free ones included.
 
     Parameters
@@ -109,10 +115,14 @@ def blocks_of(segments: Sequence[dict[str, Any]], device: int | None) -> BlockMa
     segments : sequence of dict
     device : int or None
         Segments of other devices are left out; ``None`` takes all.
+    common_only : bool
+        Leave out private pools, such as those of graphs.
     """
     found = []
     for segment in segments:
         if device is not None and segment.get("device", device) != device:
+            continue
+        if common_only and tuple(segment.get("segment_pool_id", COMMON_POOL)) != COMMON_POOL:
             continue
         at = int(segment["address"])
         for block in segment.get("blocks", ()):

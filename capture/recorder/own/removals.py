@@ -11,7 +11,6 @@ from ...measure_request import EACH
 from ...selection import select
 from ...timings import Timings
 from .setup import Budget, Setup
-from .stopwatch import BATCH
 
 DIED = "the process died while these nodes were disabled"
 SHARE = 0.01
@@ -108,6 +107,8 @@ def measure(
     if not pending:
         return
     whole, without = setup.ready(), setup.ready()
+    setup.restore(begin=True)
+    setup.pace(whole)
     for number, removal in enumerate(pending):
         benchmark.removals.append(removal)
         if not budget:
@@ -149,7 +150,7 @@ def _one(
     setup.settle(without)
     batches = 0
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
-        count = min(BATCH, replays - len(removal.with_ns))
+        count = min(watch.batch, replays - len(removal.with_ns))
         setup.restore(begin=not batches)
         removal.with_ns += watch.warm_ns(whole, count)
         setup.restore()

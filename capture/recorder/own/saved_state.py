@@ -96,6 +96,23 @@ def _tables(driver: ReplayDriver, regions: Iterable[Region], blocks: BlockMap) -
     return found
 
 
+def fitting(regions: Iterable[Region], room_bytes: int) -> list[Region]:
+    """Return the regions that fit, the smallest first: the largest are weights as a rule.
+
+    Examples
+    --------
+    >>> fitting([Region(100, 8), Region(300, 2), Region(200, 4)], 7)
+    [Region(start=200, size_bytes=4), Region(start=300, size_bytes=2)]
+    """
+    found = []
+    for region in sorted(regions, key=lambda item: item.size_bytes):
+        if region.size_bytes > room_bytes:
+            break
+        room_bytes -= region.size_bytes
+        found.append(region)
+    return sorted(found)
+
+
 def read(driver: ReplayDriver, start: int, size_bytes: int) -> bytes:
     """Return bytes of device or pinned memory; waits for the device."""
     page = driver.allocate_host(size_bytes)
@@ -116,6 +133,8 @@ class SavedState:
     regions : list of Region
     host_bytes : int
         What the host may give.
+    partly : bool
+        Leave the largest regions out where there is no room for all.
 
     Raises
     ------
@@ -124,27 +143,37 @@ class SavedState:
     """
 
     def __init__(
-        self, driver: ReplayDriver, regions: list[Region], host_bytes: int = MOST_HOST_BYTES
+        self,
+        driver: ReplayDriver,
+        regions: list[Region],
+        host_bytes: int = MOST_HOST_BYTES,
+        *,
+        partly: bool = False,
     ) -> None:
         self._driver = driver
-        self.regions = regions
-        self.size_bytes = sum(region.size_bytes for region in regions)
         self.on_host = False
+        self.left_out: list[Region] = []
         self._copy = 0
+        free, _ = driver.memory_info()
+        device_bytes = max(0, free - SPARE_BYTES)
+        room = max(device_bytes, host_bytes)
+        self.regions = fitting(regions, room)
+        self.size_bytes = sum(region.size_bytes for region in self.regions)
+        if len(self.regions) < len(regions):
+            self.left_out = sorted(set(regions) - set(self.regions))
+            if not partly:
+                whole = sum(region.size_bytes for region in regions)
+                raise TooLargeError(
+                    f"its nodes point into {whole >> 20:,} MiB of memory that would have to be "
+                    f"saved; the device has {device_bytes >> 20:,} MiB to spare and the host "
+                    f"{host_bytes >> 20:,} MiB: measure it in a process that holds less, or allow "
+                    f"replays to change memory with --unsaved"
+                )
         if not self.size_bytes:
             return
-        free, _ = driver.memory_info()
-        if self.size_bytes <= free - SPARE_BYTES:
-            self._copy = driver.allocate(self.size_bytes)
-        elif self.size_bytes <= host_bytes:
-            self._copy = driver.allocate_host(self.size_bytes)
-            self.on_host = True
-        else:
-            raise TooLargeError(
-                f"its nodes point into {self.size_bytes >> 20:,} MiB of memory that would have to "
-                f"be saved; the device has {max(0, free - SPARE_BYTES) >> 20:,} MiB to spare and "
-                f"the host {host_bytes >> 20:,} MiB: measure it in a process that holds less"
-            )
+        self.on_host = self.size_bytes > device_bytes
+        give = driver.allocate_host if self.on_host else driver.allocate
+        self._copy = give(self.size_bytes)
         for there, region in self._places():
             driver.copy(there, region.start, region.size_bytes, 0)
         driver.synchronize(0)

@@ -49,6 +49,8 @@ class Stopwatch:
         self._hung_after_s = HUNG_AFTER_S if hung_after_s is None else hung_after_s
         self.ungated = ""
         """Why replays are timed without the gate, which they should be."""
+        self.batch = BATCH
+        """Replays of a batch, at most."""
         self.gated = True
         """Whether there is need for it: not where a replay outlasts its launch anyway."""
 
@@ -102,7 +104,7 @@ class Stopwatch:
         return self._timed(executable, 1, None, gated=False)[0]
 
     def warm_ns(self, executable: int, count: int) -> list[int]:
-        """Return GPU times of up to :data:`BATCH` replays, one right after another.
+        """Return GPU times of replays, at most a batch, one right after another.
 
         One more runs before them, so that the L2 holds what a replay leaves there.
         """
@@ -128,7 +130,7 @@ class Stopwatch:
         first: bool = False,
     ) -> list[int]:
         driver, stream = self.driver, self.stream
-        pairs = self._pairs[: min(count, BATCH)]
+        pairs = self._pairs[: min(count, self.batch)]
         gate = self._close_gate() if gated and self.gated and not self.ungated else None
         try:
             if first:
@@ -147,14 +149,16 @@ class Stopwatch:
 
     def _close_gate(self) -> threading.Timer | None:
         self._turn += 1
-        try:
-            self.driver.hold(self.stream, self._page, self._turn)
-        except DriverError as error:
-            self.ungated = str(error)
-            return None
         timer = threading.Timer(GATE_LIMIT_S, self._time_up)
         timer.daemon = True
-        timer.start()
+        try:
+            # First the thread that opens it whatever happens: there may be none to be had.
+            timer.start()
+            self.driver.hold(self.stream, self._page, self._turn)
+        except (DriverError, RuntimeError) as error:
+            timer.cancel()
+            self.ungated = str(error)
+            return None
         return timer
 
     def _time_up(self) -> None:

@@ -118,9 +118,13 @@ class Keeper:
         """Keep a graph whose capture has ended well, and the memory its nodes point into."""
         kept = self._pending.pop(id(capture), None)
         if kept is None:
-            if self.request.wants(capture.key) and capture.extraction is not None:
-                most = self.request.most_graphs
-                self.left_out.append((serial, f"the first {most} graphs were kept for measuring"))
+            most = self.request.most_graphs
+            why = (
+                f"the first {most} graphs were kept for measuring: name it to have it measured"
+                if self.request.wants(capture.key)
+                else "other graphs were to be measured"
+            )
+            self.left_out.append((serial, why))
             return
         start = clock()
         kept.serial, kept.capture_ns, kept.device = serial, capture.duration_ns, capture.device
@@ -144,7 +148,8 @@ class Keeper:
                 "torch has no call to keep a graph's memory pool: the graph object itself was "
                 "kept, so the recording does not say when the script let go of it"
             )
-        blocks = memory_blocks(kept.device)
+        segments = memory_segments()
+        blocks = blocks_of(segments, kept.device)
         found = addresses(kept.graph)
         foreign = 0
         for address, pointer in found.items():
@@ -154,7 +159,10 @@ class Keeper:
                 foreign += 1
                 if driver.range_of(address) is not None:
                     kept.resolved[address] = pointer
-        kept.held += storages(list(kept.resolved))
+        # What lies in a graph's own pool stays by the pool. Holding tensors there would look to
+        # the compiler's graph trees as if the script still used its outputs.
+        common = blocks_of(segments, kept.device, common_only=True)
+        kept.held += storages([item for item in kept.resolved if common.find(item) is not None])
 
     def function(self, serial: int, call: Callable[[], Any]) -> None:
         """Take note of the function that a graph was captured from by us."""
@@ -186,16 +194,20 @@ def _pin_pool(device: int | None, pool: tuple[int, int] | None) -> bool:
     return True
 
 
-def memory_blocks(device: int | None) -> BlockMap:
-    """Return torch's blocks on a device, free ones included."""
+def memory_segments() -> list[dict[str, Any]]:
+    """Return what torch's allocator holds."""
     import torch
 
-    snapshot: Callable[..., Any] = torch.cuda.memory_snapshot
+    snapshot: Callable[..., list[dict[str, Any]]] = torch.cuda.memory_snapshot
     try:
-        segments = snapshot(include_traces=False)
+        return snapshot(include_traces=False)
     except TypeError:
-        segments = snapshot()
-    return blocks_of(segments, device)
+        return snapshot()
+
+
+def memory_blocks(device: int | None) -> BlockMap:
+    """Return torch's blocks on a device, free ones included."""
+    return blocks_of(memory_segments(), device)
 
 
 def storages(wanted: list[int]) -> list[Any]:

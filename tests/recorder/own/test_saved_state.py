@@ -60,6 +60,11 @@ def test_the_host_takes_what_the_device_has_no_room_for(bench: Bench) -> None:
     state.close()
     with pytest.raises(TooLargeError, match="0 MiB of memory"):
         SavedState(bench.driver, regions, host_bytes=SIZE - 1)
+    small = Region(bench.driver.allocate(16), 16)
+    partly = SavedState(bench.driver, [*regions, small], host_bytes=SIZE - 1, partly=True)
+    assert partly.regions == [small]
+    assert partly.left_out == regions
+    assert partly.size_bytes == 16
 
 
 def test_memory_of_other_allocators_is_saved_whole(bench: Bench) -> None:

@@ -1,0 +1,242 @@
+"""What is measured of the graphs that a process kept, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ...benchmarks import Benchmark, NodeCosts
+from ...codec import dump
+from ...errors import DriverError, GraphLensError
+from ...measure_request import EACH, MeasureRequest
+from . import bench, costs, removals
+from .safety import notes_of
+from .setup import Budget, Setup
+from .stopwatch import HungError
+from .torch_eager import EagerCalls, capture_again_ns
+from .torch_keep import Keeper, Kept
+from .torch_prepare import on_device, ready, watched
+
+RECAPTURES = 3
+
+
+class Stopped(Exception):
+    """Nothing more can be measured in this process."""
+
+
+class Measurement:
+    """The measurements of one process.
+
+    Parameters
+    ----------
+    keeper : Keeper
+    driver : ReplayDriver
+    write : callable
+        ``write(kind, serial, **fields)`` appends to every journal.
+    traced_shares : callable
+        ``traced_shares(serial)`` returns each node's share of the traced replays, by position.
+    tell : callable
+        Says a line to the user.
+    """
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        driver: Any,
+        write: Callable[..., None],
+        traced_shares: Callable[[int], Mapping[int, float]],
+        tell: Callable[[str], None],
+    ) -> None:
+        self.keeper = keeper
+        self.request: MeasureRequest = keeper.request
+        self.driver = driver
+        self.hung = ""
+        self._write = write
+        self._traced_shares = traced_shares
+        self._tell = tell
+        self._benchmarks: dict[int, Benchmark] = {}
+
+    def run(self) -> None:
+        """Measure what was asked for; whatever stops it is written down."""
+        for serial, why in self.keeper.left_out:
+            self._write("benchmarks_absent", serial, text=why)
+        todo = []
+        for kept in self.keeper.kept:
+            self._benchmarks[kept.serial] = Benchmark(
+                graph=kept.key, refused=kept.refused, notes=list(kept.notes)
+            )
+            if kept.refused:
+                self._put(kept)
+            else:
+                todo.append(kept)
+        passes: list[tuple[str, Callable[[Kept, Benchmark], None]]] = []
+        if any(map(self._measured, todo)):
+            passes.append(("measuring", self._bench))
+        if self.request.bench:
+            passes.append(("profiling", self._split))
+        # What may kill the process comes last.
+        if self.request.nodes or self.request.removals:
+            passes.append(("disabling nodes of", self._disable))
+        try:
+            for verb, work in passes:
+                self._pass(verb, work, todo)
+        except Stopped as error:
+            self._stopped(todo, str(error))
+        except KeyboardInterrupt:
+            self._stopped(todo, "measuring was interrupted")
+
+    def _wants_isolated(self, kept: Kept) -> bool:
+        """Say whether nodes' times are needed and no replay was traced that tells them."""
+        each = any(text == EACH for _, text in self.request.removals)
+        return self.request.nodes or (each and not self._traced_shares(kept.serial))
+
+    def _measured(self, kept: Kept) -> bool:
+        return self.request.bench or self._wants_isolated(kept)
+
+    def _pass(self, verb: str, work: Callable[[Kept, Benchmark], None], todo: list[Kept]) -> None:
+        for number, kept in enumerate(todo, start=1):
+            benchmark = self._benchmarks[kept.serial]
+            if benchmark.refused or not self._concerns(work, kept):
+                continue
+            nodes = len(kept.graph)
+            self._tell(f"{verb} graph {number} of {len(todo)}: {kept.name} ({nodes} nodes)")
+            try:
+                with on_device(kept.device):
+                    work(kept, benchmark)
+            except HungError as error:
+                self.hung = str(error)
+                benchmark.notes.append(f"{verb} it stopped: {error}")
+                raise Stopped(self.hung) from error
+            except GraphLensError as error:
+                benchmark.notes.append(f"{verb} it stopped: {error}")
+                self._check_device(kept, error)
+            except Stopped:
+                raise
+            except Exception as error:  # the user's function among others
+                benchmark.notes.append(f"{verb} it stopped: {type(error).__name__}: {error}")
+                self._check_device(kept, error)
+            finally:
+                self._put(kept)
+
+    def _concerns(self, work: Callable[[Kept, Benchmark], None], kept: Kept) -> bool:
+        if work == self._split:
+            return kept.call is not None
+        return work != self._bench or self._measured(kept)
+
+    def _check_device(self, kept: Kept, error: Exception) -> None:
+        try:
+            self.driver.synchronize_device()
+        except DriverError as sticky:
+            raise Stopped(
+                f"measuring {kept.key} left the device in an error ({sticky}), after {error}"
+            ) from error
+
+    def _stopped(self, todo: list[Kept], why: str) -> None:
+        for kept in todo:
+            benchmark = self._benchmarks[kept.serial]
+            if not any(why in note for note in benchmark.notes):
+                benchmark.notes.append(f"not measured further: {why}")
+            self._put(kept)
+
+    def _put(self, kept: Kept) -> None:
+        self._write("benchmarks", kept.serial, document=dump(self._benchmarks[kept.serial]))
+
+    def _ready(self, kept: Kept, benchmark: Benchmark) -> AbstractContextManager[Setup | None]:
+        return ready(self.driver, kept, benchmark, partly=self.request.unsaved)
+
+    def _bench(self, kept: Kept, benchmark: Benchmark) -> None:
+        isolated = self._wants_isolated(kept)
+        with self._ready(kept, benchmark) as setup:
+            if setup is None:
+                return
+            budget = Budget(self.request.seconds)
+            benchmark.notes += notes_of(kept.graph)
+            with watched(kept, benchmark) as watcher:
+                if self.request.bench:
+                    benchmark.capture_ns.append(kept.capture_ns)
+                    if kept.call is not None:
+                        self._recapture(kept.call, benchmark)
+                    bench.measure(
+                        setup,
+                        benchmark,
+                        budget.part(0.5) if isolated else budget,
+                        replays=self.request.replays,
+                        cold=self.request.cold,
+                        l2_bytes=self._l2_bytes(kept.device),
+                        eager=EagerCalls(kept.call) if kept.call is not None else None,
+                        between=watcher.sample,
+                    )
+                if isolated:
+                    nodes = benchmark.nodes = NodeCosts()
+                    self._put(kept)
+                    costs.isolated(setup, nodes, costs.rows(setup, nodes), budget, watcher.sample)
+
+    @staticmethod
+    def _recapture(call: Callable[[], Any], benchmark: Benchmark) -> None:
+        for _ in range(RECAPTURES):
+            try:
+                benchmark.capture_ns.append(capture_again_ns(call))
+            except Exception as error:
+                benchmark.notes.append(f"capturing it again failed: {error}")
+                return
+
+    def _split(self, kept: Kept, benchmark: Benchmark) -> None:
+        if kept.call is None or benchmark.eager is None:
+            return
+        with self._ready(kept, benchmark) as setup:
+            if setup is not None:
+                EagerCalls(kept.call).profile(benchmark.eager)
+
+    def _disable(self, kept: Kept, benchmark: Benchmark) -> None:
+        with self._ready(kept, benchmark) as setup:
+            if setup is None:
+                return
+            with watched(kept, benchmark):
+                if self.request.nodes and benchmark.nodes is not None:
+                    self._marginal(setup, kept, benchmark.nodes)
+                    setup.close()
+                if self.request.removals:
+                    self._remove(setup, kept, benchmark)
+
+    def _marginal(self, setup: Setup, kept: Kept, nodes: NodeCosts) -> None:
+        positions = [
+            int(node)
+            for node, isolated_ns in zip(nodes.node, nodes.isolated_ns, strict=True)
+            if isolated_ns >= 0 or node not in nodes.reasons
+        ]
+        last: list[str] = []
+
+        def before(position: int) -> None:
+            for node in last:
+                nodes.reasons.pop(node, None)
+            last[:] = [str(position)]
+            nodes.reasons[last[0]] = removals.DIED.replace("these nodes were", "it was")
+            self._put(kept)
+
+        budget = Budget(self.request.seconds)
+        try:
+            costs.marginal(setup, nodes, positions, budget, before)
+        except GraphLensError as error:
+            for node in last:
+                nodes.reasons[node] = f"the replay failed while it was disabled: {error}"
+            raise
+        for node in last:
+            nodes.reasons.pop(node, None)
+
+    def _remove(self, setup: Setup, kept: Kept, benchmark: Benchmark) -> None:
+        shares = self._traced_shares(kept.serial)
+        if not shares and benchmark.nodes is not None:
+            shares = costs.shares(benchmark.nodes)
+        wanted = removals.wanted(setup, kept.key, self.request.removals, shares)
+        budget = Budget(self.request.seconds)
+        removals.measure(
+            setup, benchmark, wanted, self.request.replays, budget, lambda: self._put(kept)
+        )
+
+    def _l2_bytes(self, device: int | None) -> int:
+        try:
+            gpu = self.driver.devices()[device or 0]
+        except (GraphLensError, IndexError):
+            return 0
+        return int(gpu.l2_bytes or 0)
