@@ -12,7 +12,7 @@ import pytest
 
 import capture
 from capture.benchmarks import SPLIT, Benchmark
-from capture.measure_request import EACH, MeasureRequest
+from capture.measure_request import EACH, ENVIRONMENT, MeasureRequest
 from capture.model import Recording
 from capture.recorder import folder as folders
 from capture.recorder import launch
@@ -21,6 +21,8 @@ from capture.recorder.pack import pack
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Measured:
@@ -359,6 +361,39 @@ def test_only_the_graphs_that_were_asked_for(tmp_path: Path) -> None:
     assert first.recording.benchmarked == keys
     again = Measured(tmp_path, text, MeasureRequest(replays=3, graphs=[keys[1]]))
     assert again.recording.benchmarked == [keys[1]]
+
+
+def test_a_compiled_model_trains_as_without_measuring(tmp_path: Path) -> None:
+    """Graph trees look at which tensors live: keeping memory must not look like a use."""
+    script = ROOT / "examples" / "compiled.py"
+    outs, counts = [], []
+    for name, request in (("plain", None), ("measured", MeasureRequest(replays=5))):
+        recorded = folders.make(tmp_path / f"{name}.cgl", [str(script)], True)
+        with open(tmp_path / f"{name}.txt", "w") as file:
+            code = _run_into(file, script, recorded, request)
+        assert code == 0, (tmp_path / f"{name}.txt").read_text()
+        folders.write_exit(recorded, code)
+        recording = pack(recorded, tmp_path / f"{name}.cgl", True)
+        counts.append([info.node_count for info in recording.graphs.values()])
+        lines = (tmp_path / f"{name}.txt").read_text().splitlines()
+        outs.append([line for line in lines if line.startswith("compiled:")])
+    assert counts[0] == counts[1]
+    assert outs[0] == outs[1]
+    for key in recording.benchmarked:
+        found = recording.benchmark(key)
+        assert found is not None
+        assert bool(found.refused) == (recording.graphs[key].node_count == 0), found.refused
+        assert bool(found.replay_ns) != bool(found.refused)
+
+
+def _run_into(file: Any, script: Path, recorded: Path, request: MeasureRequest | None) -> int:
+    environment = launch.child_environment(recorded)
+    if request is not None:
+        environment[ENVIRONMENT] = request.to_json()
+    command = launch.child_command(str(script), [])
+    return subprocess.run(
+        command, env=environment, stdout=file, stderr=subprocess.STDOUT, timeout=300, check=False
+    ).returncode
 
 
 def test_cglens_bench_end_to_end(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ def refusal(graph: Graph) -> str:
     >>> refusal(Graph(topology=Topology(types=["memset", "host"]), payloads=[None, None]))
     "node 1 is a host node: a replay of ours would call the script's own function again"
     """
+    if not len(graph):
+        return "it has no nodes"
     for path, level in graph.walk():
         for position, type_ in enumerate(level.topology.types):
             if type_ in _HARMLESS and type_ != "kernel":

@@ -37,6 +37,10 @@ def test_every_type_is_decided(name: str) -> None:
         assert built.topology.types[1] in found
 
 
+def test_there_is_nothing_to_measure_in_an_empty_graph() -> None:
+    assert "no nodes" in refusal(graph([], []))
+
+
 def test_memory_nodes_are_refused() -> None:
     assert "mem_alloc" in refusal(declared.memory_pair(WORLD))
 
