@@ -53,7 +53,7 @@ def samples_figure(distribution: Distribution) -> dict[str, Any]:
         "width": 0.8,
         "line": {"width": 1.2, "color": colour},
         "fillcolor": "rgba(128,128,128,0.12)",
-        "marker": {"size": 4, "color": colour, "opacity": 0.55},
+        "marker": {"size": 4, "color": colour, "opacity": 0.7},
         "hoveron": "points",
         "text": [
             f"sample {place}: {text.duration_text(value)}" for place, value in enumerate(values, 1)
