@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from capture.model import EvidenceKind, GraphInfo, Recording
+from capture.model import EvidenceKind, Failure, GraphInfo, Recording
 
+from . import failure_facts
 from . import format as text
 from .facts import (
     FROM_DRIVER,
@@ -39,6 +40,8 @@ def graph_sections(info: GraphInfo, recording: Recording) -> list[Section]:
         for name, count in sorted(info.type_counts.items(), key=lambda item: -item[1])
     ]
     sections = [Section("Shape", shape)]
+    if info.failure is not None:
+        sections.insert(0, failure_section(info.failure, info))
     if types:
         sections.append(Section("Node types", types))
     captured = _capture_facts(info)
@@ -52,6 +55,17 @@ def graph_sections(info: GraphInfo, recording: Recording) -> list[Section]:
     if info.warnings:
         sections.append(Section("Warnings", [Fact("", warning) for warning in info.warnings]))
     return sections + extra_section(info.extra)
+
+
+def failure_section(failure: Failure, info: GraphInfo) -> Section:
+    """Return why a capture failed, in short."""
+    where = place_text(failure_facts.where(failure, info))
+    facts = [
+        Fact("kind", failure_facts.title(failure), failure.because, failure.because),
+        Fact("at", where, where, failure.found_by, mono=True, copy=where),
+        Fact("error", failure_facts.error_text(failure), failure.message, "as the script saw it"),
+    ]
+    return Section("Failure", facts)
 
 
 def _capture_facts(info: GraphInfo) -> list[Fact]:

@@ -16,6 +16,7 @@ from .. import format as text
 from ..context import Context
 from ..facts import place_text
 from ..failure_facts import stack
+from .links import editor_link
 from .prose import prose
 
 AROUND = 5
@@ -101,7 +102,11 @@ def source(context: Context, info: GraphInfo, failure: Failure) -> list[Any]:
     if place is None:
         return [html.P("No line of Python is known for it.", className="absent")]
     found = context.store.sources.read(place.file, _origins(context, info, failure, place))
-    head = html.P([html.Span(place_text(place), className="mono place")], className="at")
+    editor = editor_link(context, place.file, place.line, found.path)
+    head = html.P(
+        [html.Span(place_text(place), className="mono place"), *([editor] if editor else [])],
+        className="at",
+    )
     if not found.lines or not 0 < place.line <= len(found.lines):
         shown: list[Any] = [head]
         if failure.call:

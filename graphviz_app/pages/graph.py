@@ -8,10 +8,10 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
-from capture.model import Graph
+from capture.model import Graph, GraphInfo
 
+from .. import failure_facts, timing_facts
 from .. import format as text
-from .. import timing_facts
 from ..components import nodes_table
 from ..components.attributes import attributes
 from ..components.details import go_link
@@ -56,7 +56,6 @@ def layout(context: Context) -> Component:
     opened = store.get(state.recording)
     if not state.graph:
         return html.Div(html.P(NO_GRAPH), className="sentence")
-    failed = opened.recording.failed.get(state.graph)
     picture = store.picture(state.recording, state.graph, state.body, state.executable)
     if state.node is not None:
         picture.graph.node(state.node)
@@ -74,7 +73,6 @@ def layout(context: Context) -> Component:
             timing_facts.short_caution(timings, info.node_count),
             f"{timing_facts.caution(timings, info.node_count)} {PATH_NOTE}",
         )
-    note = "This capture failed; these are the nodes it had reached." if failed else ""
     choice = picker(context) if picture.times is not None else []
     return view(
         crumbs=crumbs,
@@ -95,12 +93,21 @@ def layout(context: Context) -> Component:
             ),
             "host": GraphPage.HOST,
         },
-        note=note,
+        note=failure_note(context, info),
         choice=choice,
         no_origins=""
         if picture.origins is not None
         else store.origins_reason(state.recording, state.graph).replace("`", ""),
     )
+
+
+def failure_note(context: Context, info: GraphInfo) -> Any:
+    """Return what the toolbar says of a capture that failed, with the way to the reason."""
+    if info.failure is None:
+        return ""
+    changes = {"page": "failures", "view": info.key, "graph": "", "body": "", "node": None}
+    link = go_link(context, failure_facts.title(info.failure), changes)
+    return ["This capture failed (", link, "); these are the nodes it had reached."]
 
 
 EMPTY = (
@@ -114,7 +121,7 @@ def view(
     colour: ColouringName,
     legends: list[Component],
     scene: Any,
-    note: str = "",
+    note: Any = "",
     times: bool = False,
     why_not: str = "",
     caution: tuple[str, str] = ("", ""),

@@ -15,7 +15,7 @@ from graphviz_app.failure_facts import closing_lines, stack
 from graphviz_app.ids import Shell
 from graphviz_app.source_access import SourceAccess
 from graphviz_app.store import Store
-from tests.app.test_app import page_at
+from tests.app.test_app import details_at, page_at
 from tests.failures.recordings import entries, zoo_recording
 from tests.helpers import synthetic
 
@@ -114,3 +114,16 @@ def test_many_failures_are_cut() -> None:
     content = shown(create_app(Store([("m", recording)])), "/failures", "?view=k2999")
     assert content.count("analysis-item") <= 200
     assert "t.py:2999" in content
+
+
+def test_the_graph_of_a_failed_capture_leads_to_the_reason(app: dash.Dash) -> None:
+    content = shown(app, "/graph", "?recording=run&graph=train.py:bad_step%230")
+    assert "This capture failed (" in content
+    assert "/failures?recording=run&view=train.py:bad_step%230" in content
+
+
+def test_the_details_of_a_failed_capture_name_kind_and_line(app: dash.Dash) -> None:
+    key = "train.py:bad_step#0"
+    text = details_at(app, page="graph", recording="run", graph=key)
+    for part in ("Failure", "Reason not known", "train.py:88 in bad_step"):
+        assert part in text
