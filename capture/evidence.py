@@ -46,6 +46,8 @@ class StoredKind(NamedTuple):
     columns : tuple of Columns
     told : callable
         Of an item: how it was got, and why it is no evidence all the same (empty if it is).
+    texts : tuple of str
+        Fields that map names to long texts, which many items have in common.
     check : callable
         Raises :class:`FormatError` where an item contradicts itself, beyond its columns' lengths.
     """
@@ -56,6 +58,7 @@ class StoredKind(NamedTuple):
     owner: str
     columns: tuple[Columns, ...]
     told: Callable[[Any], tuple[str, str]]
+    texts: tuple[str, ...] = ()
     check: Callable[[Any, str], None] = lambda item, where: None
 
     def lengths(self, item: Any) -> Iterator[tuple[Columns, dict[str, int]]]:
@@ -203,6 +206,7 @@ ORIGINS = StoredKind(
     owner="graph",
     columns=(Columns("", ORIGIN_COLUMNS),),
     told=_origins_told,
+    texts=("sources",),
     check=_check_origins,
 )
 

@@ -10,6 +10,7 @@
     timings/<n>.json          node timings of one executable, as columns
     benchmarks/<n>.json       replays of our own of one graph
     origins/<n>.json          where the nodes of one graph come from, as columns
+    texts/<digest>.json       one long text, such as a source file, shared by these documents
 
 Reading looks at ``recording.json`` alone; the rest is read when asked for. Members and fields that
 this version does not know are kept and written back.
@@ -17,6 +18,7 @@ this version does not know are kept and written back.
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,27 +27,23 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ..columns import pack_records, unpack_records
+from ..columns import pack_records
 from ..errors import FormatError
 from ..evidence import STORED, StoredKind
 from ..model import (
-    Event,
     Executable,
     Graph,
     GraphInfo,
-    Kernel,
     Metadata,
     Process,
     Recording,
-    Topology,
 )
 from . import documents
 from .archive import Archive
 from .base import Format
+from .cgl_loader import KERNELS, SHARED, TEXTS, TIMELINE, Loader
 
 MANIFEST = "recording.json"
-KERNELS = "kernels.json"
-TIMELINE = "timeline.json"
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _KNOWN_FIELDS = frozenset(
@@ -83,74 +81,6 @@ def sniff(head: bytes, path: Path) -> int:
     return 1 if path.suffix == ".cgl" else 0
 
 
-class _Loader:
-    """Loads parts of one file when they are asked for."""
-
-    def __init__(self, archive: Archive, places: dict[str, str]) -> None:
-        self._archive = archive
-        self._places = places
-        self._kernels: list[Kernel] | None = None
-        self._topologies = _Topologies(archive)
-
-    def graph(self, key: str) -> Graph:
-        from ..codec import decode_graph, load
-
-        archive = self._archive
-        place = self._places.get(key)
-        if place is None:
-            raise FormatError(f"{archive.path} has no nodes of graph {key!r}: they were not read")
-        where = f"{archive.path}: {place}"
-        if self._kernels is None:
-            table = self._decode(KERNELS) if KERNELS in archive else []
-            if not isinstance(table, list):
-                raise FormatError(f"{archive.path}: {KERNELS} is no list")
-            self._kernels = [load(Kernel, item, f"{KERNELS}[{i}]") for i, item in enumerate(table)]
-        return decode_graph(self._decode(place), self._topologies, self._kernels, where)
-
-    def timeline(self) -> list[Event]:
-        if TIMELINE not in self._archive:
-            return []
-        where = f"{self._archive.path}: {TIMELINE}"
-        document = self._decode(TIMELINE)
-        if not isinstance(document, dict) or type(document.get("count")) is not int:
-            raise FormatError(f"{where} has no number of events")
-        rows = unpack_records(document.get("columns"), max(0, document["count"]), where)
-        try:
-            return msgspec.convert(rows, list[Event])
-        except (msgspec.ValidationError, RecursionError) as error:
-            raise FormatError(f"{where}: {error}") from error
-
-    def evidence(self, kind: StoredKind, owner: str, place: str) -> Any:
-        from ..codec import decode_evidence
-
-        where = f"{self._archive.path}: {place}"
-        item = decode_evidence(kind, self._decode(place), where)
-        documents.check_owner(kind, item, owner, where)
-        return item
-
-    def _decode(self, name: str) -> Any:
-        return documents.decode(self._archive.read(name), f"{self._archive.path}: {name}")
-
-
-class _Topologies(dict[str, Topology]):
-    """Topologies by digest, each loaded once, so that graphs share them."""
-
-    def __init__(self, archive: Archive) -> None:
-        super().__init__()
-        self._archive = archive
-
-    def get(self, key: str, default: Any = None) -> Any:
-        from ..codec import load_topology
-
-        found = super().get(key)
-        name = f"topologies/{key}.json"
-        if found is None and name in self._archive:
-            where = f"{self._archive.path}: {name}"
-            document = documents.decode(self._archive.read(name), where)
-            found = self[key] = load_topology(document, where)
-        return default if found is None else found
-
-
 def read(path: Path) -> Recording:
     """Open a packed recording; graphs and timeline load when they are asked for.
 
@@ -181,7 +111,7 @@ def read(path: Path) -> Recording:
     documents.check_keys([info.key for info in infos["graphs"] + infos["failed"]], str(path))
     places = _places(manifest, "documents", where)
     stored = {name: _places(manifest, name, where) for name in STORED}
-    loader = _Loader(archive, places)
+    loader = Loader(archive, places)
     recording = PackedRecording(
         load(Metadata, documents.field(manifest, "metadata", dict, where), f"{where}.metadata"),
         infos["graphs"],
@@ -207,7 +137,7 @@ def read(path: Path) -> Recording:
     recording.members = {
         name: partial(archive.read, name)
         for name in archive.names()
-        if name not in known and not name.startswith("topologies/")
+        if name not in known and not name.startswith(("topologies/", TEXTS))
     }
     return recording
 
@@ -253,7 +183,9 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
                 item = recording.evidence(kind.name, owner, keep=False)
                 if item is not None:
                     found[owner] = f"{kind.name}/{len(found)}.json"
-                    _put(archive, found[owner], encode_evidence(kind, item))
+                    document = encode_evidence(kind, item)
+                    _put_texts(archive, kind, document)
+                    _put(archive, found[owner], document)
         events = [event for event in recording.timeline if everything or event.graph in wanted]
         rows = [msgspec.to_builtins(event) for event in events]
         _put(archive, TIMELINE, {"count": len(rows), "columns": pack_records(rows)})
@@ -292,6 +224,21 @@ def product_version() -> str:
         return metadata.version("cudagraph-lens")
     except metadata.PackageNotFoundError:
         return ""
+
+
+def _put_texts(archive: zipfile.ZipFile, kind: StoredKind, document: dict[str, Any]) -> None:
+    """Write the texts of a document as members of their own, equal ones once."""
+    shared: dict[str, dict[str, str]] = {}
+    for name in kind.texts:
+        for file, text in document.pop(name, {}).items():
+            content = documents.encode(text)
+            digest = hashlib.sha256(content).hexdigest()[:16]
+            member = f"{TEXTS}{digest}.json"
+            if member not in archive.NameToInfo:
+                _put_bytes(archive, member, content)
+            shared.setdefault(name, {})[file] = digest
+    if shared:
+        document[SHARED] = shared
 
 
 def _put(archive: zipfile.ZipFile, name: str, document: Any) -> None:

@@ -101,6 +101,36 @@ def test_columns_of_equal_values_are_stored_once() -> None:
     assert not set(NODE_COLUMNS) & set(document)
 
 
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_sources_that_graphs_share_are_stored_once(extension: str, tmp_path: Path) -> None:
+    recording = with_evidence(recording_of(chain(3), chain(5)))
+    text = "x = 1\n" * 500 + "# \udcff"
+    for key in recording.graphs:
+        origins = recording.origins(key)
+        assert origins is not None
+        origins.sources = {"a.py": text, f"{key}.py": key}
+    path = tmp_path / f"a.{extension}"
+    formats.write(recording, path)
+    again = formats.read(path)
+    found = again.origins("synthetic-1")
+    assert found is not None
+    # What UTF-8 cannot hold is written with escapes.
+    assert found.sources == {
+        "a.py": text.replace("\udcff", "\\udcff"),
+        "synthetic-1.py": "synthetic-1",
+    }
+    if extension == "cgl":
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.startswith("texts/")]
+        assert len(members) == 3
+        assert again.members == {}  # type: ignore[attr-defined]
+        rewrite(path, {members[0]: b"3"}, drop=(members[1],))
+        damaged = formats.read(path)
+        for key in damaged.graphs:
+            with pytest.raises(FormatError, match=r"sources|no member"):
+                damaged.origins(key)
+
+
 def test_evidence_stored_for_another_graph(tmp_path: Path) -> None:
     path = tmp_path / "a.cgl"
     formats.write(with_evidence(recording_of(chain(3), chain(5))), path)

@@ -109,7 +109,8 @@ def test_mutated_members_of_a_zip_that_is_sound(tmp_path: Path, data: st.DataObj
     read_all(path)
 
 
-VALUES: list[Any] = [None, True, -1, 2**40, 10**40, 1.5, "", "x", [], {}, [[]], {"a": 1}, [None] * 3]
+SCALARS: list[Any] = [None, True, -1, 2**40, 10**40, 1.5, "", "x"]
+VALUES: list[Any] = [*SCALARS, [], {}, [[]], {"a": 1}, [None] * 3]
 
 
 def replace_somewhere(data: st.DataObject, document: Any) -> None:
