@@ -185,12 +185,17 @@ class FakeReplays:
     def allocate_host(self, size_bytes: int) -> int:
         return self._allocated("host", size_bytes)
 
+    def _not_stuck(self, call: str) -> None:
+        assert not self._stuck, f"{call} would wait for ever"
+
     def free(self, address: int) -> None:
+        self._not_stuck("cuMemFree")
         if self._memory.get(address, ("",))[0] != "device":
             raise refused("cuMemFree")
         del self._memory[address]
 
     def free_host(self, address: int) -> None:
+        self._not_stuck("cuMemFreeHost")
         if self._memory.get(address, ("",))[0] != "host":
             raise refused("cuMemFreeHost")
         del self._memory[address]

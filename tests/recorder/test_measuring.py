@@ -173,6 +173,15 @@ def test_a_removal_that_kills_the_process_is_said(place: Workplace) -> None:
     assert "the process died" in removal.reason
 
 
+def test_a_replay_that_kills_the_process_is_said(place: Workplace) -> None:
+    text = SCRIPT + "    world.upload = lambda *ignored: os.kill(os.getpid(), 9)\n"
+    done = measured(place, text, MeasureRequest(replays=5))
+    assert done.code == 137
+    found = only(done)
+    assert found.replay_ns == []
+    assert any("the process died" in note for note in found.notes)
+
+
 def test_a_replay_that_never_ends_is_given_up(place: Workplace) -> None:
     text = (
         SCRIPT

@@ -105,7 +105,7 @@ def _fresh(setup: Setup, benchmark: Benchmark, budget: Budget) -> None:
         benchmark.executable_bytes = max(0, before - after) // len(held)
     finally:
         for executable in held:
-            driver.destroy_executable(executable)
+            setup.discard(driver.destroy_executable, executable)
 
 
 def _flush(setup: Setup, cold: bool, l2_bytes: int) -> tuple[int, int] | None:
@@ -147,7 +147,7 @@ def _rounds(
             between()
     finally:
         if flush is not None:
-            setup.driver.free(flush[0])
+            setup.discard(setup.driver.free, flush[0])
 
 
 def _call(benchmark: Benchmark, eager: Calls, count: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from statistics import median, quantiles
 
 from ...benchmarks import NodeCosts
@@ -72,10 +71,9 @@ def _chain_ns(setup: Setup, position: int) -> int:
         samples = setup.watch.warm_ns(executable, SAMPLES)
         return round(median(samples) / REPETITIONS)
     finally:
-        with suppress(DriverError):
-            if executable:
-                driver.destroy_executable(executable)
-            driver.destroy(graph)
+        if executable:
+            setup.discard(driver.destroy_executable, executable)
+        setup.discard(driver.destroy, graph)
 
 
 def marginal(

@@ -175,8 +175,13 @@ class Setup:
         """Destroy the executables."""
         executables, self._executables = self._executables, []
         for executable in executables:
+            self.discard(self.driver.destroy_executable, executable)
+
+    def discard(self, destroy: Callable[[int], None], handle: int) -> None:
+        """Give something back; not after a replay that hangs, which that would wait for."""
+        if not self.watch.hung:
             with suppress(DriverError):
-                self.driver.destroy_executable(executable)
+                destroy(handle)
 
 
 Write = Callable[[], Any]

@@ -47,6 +47,8 @@ class Stopwatch:
         self._word.value = 0
         self._turn = 0
         self._hung_after_s = HUNG_AFTER_S if hung_after_s is None else hung_after_s
+        self.hung = False
+        """Whether a replay did not end: everything that waits for the device would, too."""
         self.ungated = ""
         """Why replays are timed without the gate, which they should be."""
         self.batch = BATCH
@@ -55,7 +57,9 @@ class Stopwatch:
         """Whether there is need for it: not where a replay outlasts its launch anyway."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Give everything back, unless that would wait for ever."""
+        if self.hung:
+            return
         with suppress(DriverError):
             for pair in self._pairs:
                 for event in pair:
@@ -77,6 +81,7 @@ class Stopwatch:
         while not self.driver.is_done(event):
             passed = clock() - start
             if passed > self._hung_after_s * 1e9:
+                self.hung = True
                 raise HungError(
                     f"a replay of ours did not end within {self._hung_after_s:.0f} s: a node may "
                     f"wait for something that only the script, or a disabled node, gives"

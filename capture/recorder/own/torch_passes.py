@@ -19,6 +19,7 @@ from .torch_keep import Keeper, Kept
 from .torch_prepare import on_device, ready, watched
 
 RECAPTURES = 3
+DIED = "the process died while it was being measured: what is here came before"
 
 
 class Stopped(Exception):
@@ -101,6 +102,7 @@ class Measurement:
                 continue
             nodes = len(kept.graph)
             self._tell(f"{verb} graph {number} of {len(todo)}: {kept.name} ({nodes} nodes)")
+            self._mark(kept, benchmark)
             try:
                 with on_device(kept.device):
                     work(kept, benchmark)
@@ -117,7 +119,17 @@ class Measurement:
                 benchmark.notes.append(f"{verb} it stopped: {type(error).__name__}: {error}")
                 self._check_device(kept, error)
             finally:
+                self._unmark(benchmark)
                 self._put(kept)
+
+    def _mark(self, kept: Kept, benchmark: Benchmark) -> None:
+        """Write what is to be read if the process dies of what comes now."""
+        benchmark.notes.append(DIED)
+        self._put(kept)
+
+    @staticmethod
+    def _unmark(benchmark: Benchmark) -> None:
+        benchmark.notes[:] = [note for note in benchmark.notes if note != DIED]
 
     def _concerns(self, work: Callable[[Kept, Benchmark], None], kept: Kept) -> bool:
         if work == self._split:

@@ -80,10 +80,11 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
                 f"compared): something else wrote to them",
             )
     finally:
-        with suppress(GraphLensError):
-            setup.close()
-            state.close()
-            watch.close()
+        if not watch.hung:
+            with suppress(GraphLensError):
+                setup.close()
+                state.close()
+                watch.close()
 
 
 @contextmanager

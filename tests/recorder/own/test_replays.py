@@ -76,6 +76,36 @@ def test_what_never_ends_is_given_up(bench: Bench) -> None:
         watch.idle()
 
 
+@pytest.mark.parametrize("at", ["bench", "isolated"])
+def test_after_a_replay_that_hangs_nothing_waits_for_the_device(bench: Bench, at: str) -> None:
+    """The fake driver fails where the real one would wait."""
+    setup = bench.setup(bench.adds(2))
+    executable = setup.ready()
+    launch = bench.driver.launch
+    count = 0
+
+    def hanging(*arguments: int) -> None:
+        nonlocal count
+        launch(*arguments)
+        count += 1
+        bench.driver._stuck = count > 20
+
+    bench.driver.launch = hanging
+
+    def work() -> None:
+        if at == "bench":
+            found = Benchmark(graph="a")
+            benches.measure(setup, found, Budget(60), replays=50, cold=True, l2_bytes=64)
+        else:
+            costs.isolated(setup, NodeCosts(node=["0"], isolated_ns=[-1]), [0] * 30, Budget(60))
+
+    with pytest.raises(HungError):
+        work()
+    setup.close()
+    setup.watch.close()
+    assert executable in bench.driver.executables
+
+
 def test_a_benchmark(bench: Bench) -> None:
     setup = bench.setup(bench.mixed())
     benchmark = Benchmark(graph="a")
