@@ -1,0 +1,199 @@
+"""Stand-ins for ``torch.cuda``: one GPU that is there, holds nothing and does nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from . import torch_ready_streams
+from .ready_log import Log
+from .ready_streams import HOST_WAITS, WAIT_OUTSIDE, World
+
+GPU = SimpleNamespace(
+    name="no GPU (dry run)",
+    major=9,
+    minor=0,
+    total_memory=80 << 30,
+    multi_processor_count=132,
+    warp_size=32,
+    max_threads_per_multi_processor=2048,
+    regs_per_multiprocessor=65536,
+    shared_memory_per_block=49152,
+    shared_memory_per_block_optin=232448,
+    shared_memory_per_multiprocessor=233472,
+    L2_cache_size=50 << 20,
+    is_integrated=False,
+    is_multi_gpu_board=False,
+    gcnArchName="",
+    uuid="",
+)
+"""What the script is told about its GPU; the numbers are those of an H100."""
+
+
+def install(log: Log, world: World) -> None:
+    """Put the stand-ins into ``torch.cuda``, for the rest of this process."""
+    names = {
+        **_constants(),
+        **torch_ready_streams.names(world),
+        **_waiting(log),
+        **_random(log),
+    }
+    cuda: Any = torch.cuda
+    for module in (cuda, cuda.streams, cuda.memory, cuda.random, cuda.graphs):
+        for name, value in names.items():
+            if module is cuda or hasattr(module, name):
+                setattr(module, name, value)
+    cuda._lazy_init = cuda.init = lambda: None
+    cuda.nvtx._nvtx = _Nothing()
+    cuda.default_generators = (torch.default_generator,)
+    torch.Generator = _generator(world)  # type: ignore[misc]
+    _optimizers(log)
+
+
+class _Nothing:
+    """Answers every call with 0."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **kwargs: 0
+
+
+def _constants() -> dict[str, Any]:
+    zeros = (
+        "memory_allocated",
+        "max_memory_allocated",
+        "memory_reserved",
+        "max_memory_reserved",
+        "memory_cached",
+        "max_memory_cached",
+        "utilization",
+        "temperature",
+        "power_draw",
+        "clock_rate",
+        "_get_device_index",
+    )
+    nothing = (
+        "ipc_collect",
+        "reset_peak_memory_stats",
+        "reset_max_memory_allocated",
+        "reset_max_memory_cached",
+        "reset_accumulated_memory_stats",
+        "set_per_process_memory_fraction",
+        "set_sync_debug_mode",
+        "_sleep",
+    )
+    found: dict[str, Any] = {
+        name: (lambda value: lambda *args, **kwargs: value)(0) for name in zeros
+    }
+    found |= {name: lambda *args, **kwargs: None for name in nothing}
+    found |= {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "device_count": lambda: 1,
+        "is_bf16_supported": lambda including_emulation=True: True,
+        "is_tf32_supported": lambda: True,
+        "get_device_name": lambda device=None: GPU.name,
+        "get_device_capability": lambda device=None: (GPU.major, GPU.minor),
+        "get_device_properties": lambda device=None: GPU,
+        "get_arch_list": lambda: ["sm_90"],
+        "mem_get_info": lambda device=None: (GPU.total_memory, GPU.total_memory),
+        "memory_stats": lambda device=None: {},
+        "memory_summary": lambda *args, **kwargs: "",
+        "memory_snapshot": lambda *args, **kwargs: [],
+        "list_gpu_processes": lambda device=None: "",
+        "can_device_access_peer": lambda *args: False,
+        "get_sync_debug_mode": lambda: 0,
+        "cudart": _Nothing,
+        "_is_compiled": lambda: True,
+    }
+    return found
+
+
+def _waiting(log: Log) -> dict[str, Any]:
+    def synchronize(device: Any = None) -> None:
+        log.found("host_sync", "torch.cuda.synchronize", HOST_WAITS, WAIT_OUTSIDE)
+
+    return {"synchronize": synchronize, "empty_cache": lambda: None}
+
+
+def _random(log: Log) -> dict[str, Any]:
+    seeded = [torch.default_generator.initial_seed()]
+
+    def seed(number: Any) -> None:
+        # torch lets the seed pass that the generator has already.
+        if log.checking and int(number) != seeded[0]:
+            log.found(
+                "random_generator",
+                "torch.cuda.manual_seed",
+                "the generator cannot be seeded anew while a graph that advances it is captured",
+                "seed before the capture, or between replays",
+            )
+        elif not log.checking:
+            seeded[0] = int(number)
+
+    def state(*args: Any, **kwargs: Any) -> Any:
+        return torch.zeros(16, dtype=torch.uint8)
+
+    def nothing(*args: Any, **kwargs: Any) -> None:
+        return None
+
+    return {
+        "manual_seed": seed,
+        "manual_seed_all": seed,
+        "seed": lambda: seed(-1),
+        "seed_all": lambda: seed(-1),
+        "initial_seed": lambda: seeded[0],
+        "get_rng_state": state,
+        "get_rng_state_all": lambda: [state()],
+        "set_rng_state": nothing,
+        "set_rng_state_all": nothing,
+    }
+
+
+def _generator(world: World) -> Any:
+    plain: Any = torch.Generator
+
+    class AnyGenerator(type(plain)):  # type: ignore[misc]
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, plain)
+
+    class Generator(plain, metaclass=AnyGenerator):  # type: ignore[misc]
+        """A generator that says it is on the GPU; the numbers do not matter."""
+
+        _cglens_gpu = False
+
+        def __new__(cls, device: Any = "cpu") -> Any:
+            made = super().__new__(cls, device="cpu")
+            made._cglens_gpu = torch.device(device).type == "cuda"
+            if made._cglens_gpu:
+                # Operators get another object for the same generator: its address tells.
+                world.generators[made._cdata] = made
+            return made
+
+        def __init__(self, device: Any = "cpu") -> None:
+            pass
+
+        @property
+        def device(self) -> torch.device:
+            return torch.device("cuda", 0) if self._cglens_gpu else torch.device("cpu")
+
+    return Generator
+
+
+def _optimizers(log: Log) -> None:
+    optimizer: Any = torch.optim.Optimizer
+
+    def check(self: Any) -> None:
+        for group in self.param_groups:
+            if torch.cuda.is_current_stream_capturing() and not group.get("capturable", True):
+                log.found(
+                    "host_sync",
+                    f"{type(self).__name__}.step",
+                    "its step count is on the host, so every replay would take the same step: "
+                    "torch refuses to capture it",
+                    "make it with `capturable=True`",
+                )
+                return
+
+    optimizer._cuda_graph_capture_health_check = check
