@@ -6,9 +6,14 @@ window.cgShell = window.cgShell || {};
   const components = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
   const create = (...args) => window.React.createElement(...args);
 
-  // What the user opened or closed, by row; all else is as the server sent it.
+  // What the user opened or closed, by row; all else is as the server sent it. A link to another
+  // row starts afresh, or what was closed before would hide that row.
   const toggled = new Map();
-  const isOpen = (id, initial) => (toggled.has(id) ? toggled.get(id) : initial);
+  const keyOf = (data, id) => `${data.tree}|${id}`;
+  const isOpen = (data, id, initial) => {
+    const key = keyOf(data, id);
+    return toggled.has(key) ? toggled.get(key) : initial;
+  };
 
   // Unlike in other tables, what is not there is left empty: most cells of a file are.
   functions.told = (params) => (params.data && params.data.texts && params.data.texts[params.colDef.field]) || "";
@@ -17,7 +22,7 @@ window.cgShell = window.cgShell || {};
 
   functions.isMarked = (params) => Boolean(params.data && params.data.chosen);
 
-  functions.treeShown = (node) => !node.data || (node.data.above || []).every(([id, initial]) => isOpen(id, initial));
+  functions.treeShown = ({ data }) => !data || (data.above || []).every(([id, initial]) => isOpen(data, id, initial));
 
   // ag-grid has sorted all rows by a column; put each back under its parent, in that order.
   functions.treeOrder = (params) => {
@@ -40,10 +45,10 @@ window.cgShell = window.cgShell || {};
   components.TreeCell = (params) => {
     const { data, api, node } = params;
     if (!data) return "";
-    const open = isOpen(data.id, data.open);
+    const open = isOpen(data, data.id, data.open);
     const toggle = (event) => {
       event.stopPropagation();
-      toggled.set(data.id, !open);
+      toggled.set(keyOf(data, data.id), !open);
       api.onFilterChanged();
       api.refreshCells({ rowNodes: [node], columns: ["name"], force: true });
     };

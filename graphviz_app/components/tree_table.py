@@ -135,6 +135,7 @@ def tree_table(
                 "link": row.link,
                 "bars": [[bar.share, bar.colour, bar.text] for bar in row.bars],
                 "chosen": row.id == chosen,
+                "tree": f"{id_} {chosen}",
                 "texts": row.texts,
                 "exact": row.exact,
                 **row.values,
