@@ -189,6 +189,18 @@ def profiling() -> Answer:
     )
 
 
+def nvml() -> Answer:
+    """Check for NVML's bindings."""
+    version = _version("nvidia-ml-py")
+    if version:
+        return "ok", f"nvidia-ml-py {version}", ""
+    return (
+        "note",
+        "nvidia-ml-py is not installed: benchmarks do not tell clocks, power and other processes",
+        "pip install nvidia-ml-py",
+    )
+
+
 CHECKS: dict[str, Callable[[], Answer]] = {
     "python": python,
     "cuda-bindings": bindings,
@@ -198,6 +210,7 @@ CHECKS: dict[str, Callable[[], Answer]] = {
     "trial": trial,
     "cupti": cupti,
     "profiling": profiling,
+    "nvml": nvml,
 }
 """In the order in which they are made."""
 

@@ -29,6 +29,7 @@ def test_a_machine_that_can_record(place: Workplace) -> None:
     assert {check["state"] for check in found.values()} <= {"ok", "note"}
     assert found["gpu"]["found"] == "0: Declared GPU"
     assert found["driver"]["found"].startswith("driver for CUDA 13.0")
+    assert "nvidia-ml-py" in found["nvml"]["found"]
     assert found["trial"]["found"] == "captured, read and replayed a graph of 1 node(s)"
 
 
