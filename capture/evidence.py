@@ -112,7 +112,24 @@ def _benchmark_told(benchmark: Benchmark) -> tuple[str, str]:
     if benchmark.refused:
         return "", benchmark.refused
     replays = len(benchmark.replay_ns) + len(benchmark.cold_replay_ns)
-    return f"{replays} replays of our own of an executable made of a clone of the graph", ""
+    removals = sum(bool(removal.without_ns) for removal in benchmark.removals)
+    costs = benchmark.nodes
+    nodes = 0
+    if costs is not None:
+        nodes = sum(value >= 0 for value in costs.isolated_ns)
+    measured = [
+        text
+        for count, text in (
+            (replays, f"{replays} replays of our own"),
+            (removals, f"replays without nodes for {removals} selections"),
+            (nodes, f"{nodes} nodes by themselves"),
+        )
+        if count
+    ]
+    if not measured:
+        why = "; ".join(removal.reason for removal in benchmark.removals if removal.reason)
+        return "", why or "; ".join(benchmark.notes) or "nothing could be measured"
+    return f"{', '.join(measured)}, of an executable made of a clone of the graph", ""
 
 
 def _origins_told(origins: Origins) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.benchmarks import Benchmark
+from capture.benchmarks import Benchmark, Removal
 from capture.codec import dump
 from capture.errors import FormatError, NewerVersionError, NothingRecordedError, OutputError
 from capture.model import EvidenceKind, Failure, GraphInfo
@@ -243,7 +243,7 @@ def test_timings_belong_to_their_executable_or_are_absent_with_a_reason(folder: 
 
 def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> None:
     sink = sink_in(folder)
-    for serial in (1, 2, 3):
+    for serial in (1, 2, 3, 5, 6):
         add(sink, serial, key=f"run.py:main#{serial}")
     failed = GraphInfo(key="run.py:main#4", name="f", started_ns=4)
     failed.failure = Failure(error="E", message="", nodes_read=False)
@@ -258,14 +258,20 @@ def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> 
     )
     sink.write("benchmarks", 2, document=dump(Benchmark(graph="", refused="it has host nodes")))
     sink.write("benchmarks", 3, document={"graph": "", "replay_ns": "x"})
+    only_removals = Benchmark(
+        graph="", removals=[Removal(asked="node:1", nodes=["1"], with_ns=[9], without_ns=[8])]
+    )
+    sink.write("benchmarks", 5, document=dump(only_removals))
+    nothing = Benchmark(graph="", removals=[Removal(asked="node:1", reason="it hung")])
+    sink.write("benchmarks", 6, document=dump(nothing))
     with only_journal(folder).open("ab") as stream:  # what a crash leaves
         stream.write(b'{"kind": "benchmarks", "serial": 1, "document": {"gra')
     recording = assemble(folder)
-    one, two, three = recording.graphs
+    one, two, three, five, six = recording.graphs
     assert recording.with_origins == [one, "run.py:main#4"]
     assert recording.origins(one) == synthetic_origins(one, 3)
     assert recording.origins("run.py:main#4") == synthetic_origins("run.py:main#4", 3)
-    assert recording.benchmarked == [one, two]
+    assert recording.benchmarked == [one, two, five, six]
     assert recording.benchmark(one) == Benchmark(graph=one, replay_ns=[9, 8], launch_cpu_ns=[3])
     origins = [recording.info(key).evidence["origins"] for key in (one, two, three)]
     assert (origins[0].present, origins[0].how) == (True, "operators: synthetic")
@@ -278,6 +284,10 @@ def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> 
     assert "2 replays of our own" in measured[0].how
     assert (measured[1].present, measured[1].reason) == (False, "it has host nodes")
     assert "cglens bench" in measured[2].reason
+    assert (
+        "replays without nodes for 1 selections" in recording.info(five).evidence["benchmarks"].how
+    )
+    assert recording.info(six).evidence["benchmarks"].reason == "it hung"
     warnings = " ".join(recording.metadata.warnings)
     assert "benchmarks: Expected `array`" in warnings
     assert "ends in the middle of a record" in warnings
