@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model import Place
 from .causes import is_user
-from .open_capture import LeftOut
 
 MOST = 32
 """Different operators and lines that are kept of one capture."""
@@ -37,6 +36,15 @@ LAUNCH_NOTHING = frozenset(
     )
 )
 """Operators that allocate or look, and launch nothing."""
+
+
+class LeftOut(NamedTuple):
+    """An operator that was called inside a capture, on a stream that is not part of it."""
+
+    operator: str
+    place: Place | None
+    stream: str
+    times: int
 
 
 class Omissions:
