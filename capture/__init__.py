@@ -3,6 +3,7 @@
 ======================  =====================================================================
 ``record(path)``        record every graph that is captured inside a ``with`` block
 ``capture(fn, *args)``  capture a function into a graph and return the recording
+``label(name)``         name the nodes, or the graph, that a ``with`` block captures
 ``from_graph(graph)``   read a ``torch.cuda.CUDAGraph`` or a raw ``CUgraph`` handle
 ``read(path)``          open a recording, or a DOT or JSON file
 ``write(rec, path)``    save a recording
@@ -23,6 +24,7 @@ _WHERE = {
     "capture": ".recorder",
     "from_graph": ".recorder",
     "from_networkx": ".topology",
+    "label": ".recorder",
     "read": ".formats",
     "record": ".recorder",
     "to_networkx": ".topology",
@@ -33,6 +35,7 @@ __all__ = [
     "capture",
     "from_graph",
     "from_networkx",
+    "label",
     "read",
     "record",
     "to_networkx",
@@ -41,7 +44,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .formats import read, write
-    from .recorder import capture, from_graph, record
+    from .recorder import capture, from_graph, label, record
     from .topology import from_networkx, to_networkx
 
 

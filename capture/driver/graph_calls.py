@@ -6,13 +6,15 @@ import ctypes
 import os
 import tempfile
 from array import array
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from ..errors import DriverError
 from ..model import Gpu
 from .entry_points import EntryPoints
-from .records import CaptureInfo
+from .records import NOT_CAPTURING, CaptureInfo, Tip
 
 _MULTIPROCESSORS, _L2_BYTES, _MAX_THREADS, _MAJOR, _MINOR = 16, 38, 39, 75, 76
 _MEMORY = {"memory_clock_khz": 36, "memory_bus_width_bits": 37}
@@ -93,6 +95,29 @@ class GraphCalls:
             return CaptureInfo(status.value, 0, 0, [])
         raw = ctypes.string_at(nodes.value, 8 * count.value) if nodes.value and count.value else b""
         return CaptureInfo(status.value, id_.value, graph.value or 0, array("Q", raw).tolist())
+
+    def capture_tip(self, stream: int) -> Callable[[], Tip]:
+        """See :meth:`capture.driver.protocol.Driver.capture_tip`."""
+        status, id_, count = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_size_t()
+        graph, data = ctypes.c_void_p(), ctypes.c_void_p()
+        nodes = ctypes.POINTER(ctypes.c_uint64)()
+        outputs = (status, id_, graph, nodes, data, count)
+        # Everything that a call takes is made once: this runs twice for every operator.
+        call = partial(
+            self.entry.reader("cuStreamGetCaptureInfo"),
+            ctypes.c_void_p(stream),
+            *(ctypes.c_void_p(ctypes.addressof(output)) for output in outputs),
+        )
+
+        def tip() -> Tip:
+            if call() or status.value != 1:
+                return NOT_CAPTURING
+            found = count.value
+            if found == 1:
+                return int(nodes[0])
+            return tuple(nodes[:found]) if found else 0
+
+        return tip
 
     def nodes(self, graph: int) -> list[int]:
         """See :meth:`capture.driver.protocol.Driver.nodes`."""

@@ -10,7 +10,7 @@ Every method raises :class:`~capture.errors.DriverError` when the driver refuses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..model import Gpu
@@ -30,6 +30,7 @@ from .records import (
     Memset,
     RareAttributes,
     Semaphores,
+    Tip,
 )
 
 
@@ -60,6 +61,13 @@ class Driver(Protocol):
 
     def capture_info(self, stream: int) -> CaptureInfo:
         """Return the state of the capture on a stream."""
+        ...
+
+    def capture_tip(self, stream: int) -> Callable[[], Tip]:
+        """Return a function that tells the last node of the capture on a stream, quickly.
+
+        It is for the thread that asks for it alone.
+        """
         ...
 
     def nodes(self, graph: int) -> list[int]:

@@ -182,6 +182,12 @@ class Conditional(NamedTuple):
     bodies: list[int]
 
 
+Tip = int | tuple[int, ...]
+"""Last node of a capture on a stream: its handle, the handles of several, 0 for none yet, -1 when
+the stream is not capturing or its capture is no longer valid."""
+NOT_CAPTURING = -1
+
+
 class CaptureInfo(NamedTuple):
     """State of a stream's capture; `graph` is 0 unless it is active."""
 

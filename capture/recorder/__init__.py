@@ -19,17 +19,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["capture", "from_graph", "record"]
+__all__ = ["capture", "from_graph", "label", "record"]
 
 if TYPE_CHECKING:
     from .api import capture, from_graph, record
+    from .origins.labels import label
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import api
+    if name == "label":
+        # Before the rest is loaded: a script may use it where nothing is recorded.
+        from .origins.labels import label as value
+    else:
+        from . import api
 
-    value = getattr(api, name)
+        value = getattr(api, name)
     globals()[name] = value
     return value

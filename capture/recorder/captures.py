@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns as clock
+from types import FrameType
 from typing import Any
 
+from ..codec import dump
 from ..extract import Extraction, extract
 from ..failures import Raised
 from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo
+from ..origins import Origins
 from .failing import STATUS, failure_of, last_error, omissions
 from .observer import Tracked
 from .open_capture import OpenCapture
@@ -50,6 +53,17 @@ class CaptureObserver(ReplayObserver):
         if spot.label:
             capture.key += f"+{spot.label.replace(', ', '+')}"
 
+    def watch(self, capture: OpenCapture, frame: FrameType | None) -> None:
+        """Note where the nodes of a capture come from, from now on.
+
+        Parameters
+        ----------
+        frame : frame or None
+            That began the capture.
+        """
+        if self.origin_source is not None and capture.handle:
+            capture.origins = self.origin_source.begin(self.driver(), capture.stream_handle, frame)
+
     def not_begun(self, capture: OpenCapture, error: Raised) -> None:
         """Write a capture whose begin was refused."""
         with self._lock:
@@ -67,6 +81,7 @@ class CaptureObserver(ReplayObserver):
         return capture
 
     def _read(self, capture: OpenCapture) -> None:
+        capture.stop_origins()
         start = clock()
         capture.end_ns = start
         capture.extraction = None
@@ -158,6 +173,7 @@ class CaptureObserver(ReplayObserver):
         with self._lock:
             errors = self.errors.end(id(capture))
             info = self._info(capture)
+            self._origins_of(info, capture)  # the line to blame may be that of a node
             info.failure = failure_of(capture, error, stage, errors, self.errors.works)
             self._serial += 1
             self.failed_count += 1
@@ -238,6 +254,7 @@ class CaptureObserver(ReplayObserver):
         capture, tracked.capture = tracked.capture, None
         if capture is None:
             return
+        capture.stop_origins()
         if self._readable(capture):
             self._read(capture)
         else:
@@ -267,6 +284,7 @@ class CaptureObserver(ReplayObserver):
         return info
 
     def _write_graph(self, info: GraphInfo, capture: OpenCapture, failed: bool = False) -> None:
+        found = capture.found or self._origins_of(info, capture)
         start = clock()
         self._describe_machine()
         if self._latest.get(capture.stream_handle) is capture:
@@ -278,3 +296,39 @@ class CaptureObserver(ReplayObserver):
         for sink in self.sinks:
             sink.graph(self._serial, info, graph, failed)
         self._costs["write_ns"] += clock() - start
+        if found is not None:
+            self._write_origins(found, capture)
+
+    def _origins_of(self, info: GraphInfo, capture: OpenCapture) -> Origins | None:
+        """Return where the nodes of a capture come from, and note it as evidence."""
+        kind = EvidenceKind.ORIGINS.value
+        noted, extraction = capture.origins, capture.extraction
+        if noted is None or extraction is None:
+            source = self.origin_source
+            reason = source.reason if source is not None else ""
+            if reason:
+                info.evidence[kind] = Evidence(present=False, reason=reason)
+            return None
+        start = clock()
+        try:
+            handles = next((nodes for path, nodes in extraction.handles if not path), [])
+            found = capture.found = noted.build(capture.key, handles)
+            info.evidence[kind] = Evidence(
+                present=True, how="; ".join(found.how), cost_ns=noted.cost_ns
+            )
+            return found
+        except Exception as error:
+            self.complain("origins", error)
+            reason = f"they could not be put together: {type(error).__name__}: {error}"
+            info.evidence[kind] = Evidence(present=False, reason=reason)
+            return None
+        finally:
+            self._costs["origins_ns"] += max(noted.cost_ns, clock() - start)
+
+    def _write_origins(self, found: Origins, capture: OpenCapture) -> None:
+        start = clock()
+        document = dump(found)
+        for sink in self.sinks:
+            sink.write("origins", self._serial, document=document)
+        capture.found = None
+        self._costs["origins_ns"] += clock() - start

@@ -19,6 +19,7 @@ from ..nodes import node_types
 from ..timings import Timings
 from .error_watch import ErrorWatch
 from .open_capture import OpenCapture
+from .origins.ports import OriginSource
 from .sink import Sink
 from .timeline import ExecutableState, Run, RunRow
 
@@ -126,6 +127,8 @@ class Observer:
         self.counted: dict[int, ExecutableState] = {}
         self.keeper: Keeper | None = None
         """Keeps graphs for replays of our own, where those were asked for."""
+        self.origin_source: OriginSource | None = None
+        """Notes where nodes come from, unless that is switched off."""
         self.muted = False
         """Whether captures and replays are our own, and not to be recorded."""
         self.ours = threading.local()
@@ -147,7 +150,8 @@ class Observer:
         self._replay_events = 0
         self._runs: list[RunRow] = []
         self._warnings = 0
-        self._costs = {"start_ns": 0, "begin_ns": 0, "read_ns": 0, "write_ns": 0, "trace_ns": 0}
+        names = ("start", "begin", "read", "write", "trace", "origins")
+        self._costs = {f"{name}_ns": 0 for name in names}
         self._make_tracer = make_tracer
         self.tracer: Tracer | None = None
         self._new_tracer()

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..extract import Extraction
 from ..failures import Raised
 from ..model import GraphInfo, Place
-from .places import Spot, short_name
-
-
-class LeftOut(NamedTuple):
-    """An operator that was called inside a capture, on a stream that is not part of it."""
-
-    operator: str
-    place: Place | None
-    stream: str
-    times: int
+from ..origins import Origins
+from .left_out import LeftOut
+from .origins.ports import CaptureOrigins
+from .places import Spot, is_user, short_name
 
 
 class OpenCapture:
@@ -86,6 +78,9 @@ class OpenCapture:
         """Work that was launched inside the capture and is not part of it."""
         self.operator = ""
         """The last operator before the end, where operators were recorded."""
+        self.origins: CaptureOrigins | None = None
+        self.found: Origins | None = None
+        """Where the nodes come from, once they were read."""
 
     @property
     def name(self) -> str:
@@ -94,7 +89,22 @@ class OpenCapture:
 
     def place_of_node(self, position: int) -> Place | None:
         """Return the user's line that a node comes from, where that was recorded."""
-        return None
+        found = self.found
+        if found is None or not 0 <= position < len(found.stack):
+            return None
+        stack = found.stack[position]
+        frames = [found.frames[at] for at in found.stacks[stack]] if stack >= 0 else []
+        frame = next((item for item in frames if is_user(item.file)), None)
+        if frame is None:
+            return None
+        return Place(file=frame.file, line=frame.line, function=frame.function)
+
+    def stop_origins(self) -> None:
+        """Stop noting where nodes come from, before they are read."""
+        if self.origins is not None:
+            self.origins.stop()
+            self.operator = self.origins.last_op()[0]
+            self.left_out = self.origins.left_out()
 
     @property
     def duration_ns(self) -> int:

@@ -82,6 +82,11 @@ def is_user(file: str) -> bool:
     return _is_user(file, _torch_folder())
 
 
+def is_ours(file: str) -> bool:
+    """Say whether a file is part of the recorder."""
+    return file.startswith(_HERE)
+
+
 def is_generated(file: str) -> bool:
     """Say whether a file is code that torch's compiler wrote: its names are digests."""
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")

@@ -19,6 +19,7 @@ from .session import Session
 from .sink import Sink
 from .torch_facts import describe
 from .torch_hooks import TorchHooks
+from .torch_origins_capture import OriginSource
 from .torch_trace import ReplayTracer, traced_replays
 
 HUNG_EXIT_CODE = 75
@@ -34,6 +35,7 @@ def session() -> Session:
     global _session
     if _session is None:
         _session = Session(open_driver, describe, _make_tracer)
+        _session.origin_source = OriginSource()
         os.register_at_fork(after_in_child=_session.forked)
         _follow_multiprocessing(_session)
         atexit.register(_at_exit, _session)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,6 +87,8 @@ def _capture_begin(session: Session, original: Original) -> Original:
                 session.driver()
                 if session.tracer is not None:
                     session.tracer.prepare()
+                if session.origin_source is not None:
+                    session.origin_source.prepare()
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
@@ -95,7 +98,9 @@ def _capture_begin(session: Session, original: Original) -> Original:
         if session.active:
             begin_ns = clock()
             try:
-                session.began(self, _opened(session, self, begin_ns, args, kwargs))
+                capture = _opened(session, self, begin_ns, args, kwargs)
+                session.began(self, capture)
+                session.watch(capture, sys._getframe(1))
             except Exception as error:
                 session.complain("capture_begin", error)
         return result
@@ -110,8 +115,6 @@ def _not_begun(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    import sys
-
     try:
         thread = threading.current_thread().name
         described = raised_at(error, sys._getframe(2), thread)
@@ -128,8 +131,6 @@ def _opened(
     kwargs: dict[str, Any],
     began: bool = True,
 ) -> OpenCapture:
-    import sys
-
     import torch
 
     stream = torch.cuda.current_stream()
@@ -213,12 +214,12 @@ def _note_cause(capture: OpenCapture) -> None:
 
 def _failed(session: Session, graph: Any, capture: OpenCapture, error: BaseException) -> None:
     try:
-        import sys
-
         described = raised_at(error, sys._getframe(2), threading.current_thread().name)
         if session.still_capturing(capture):
             # Ended on another stream, for example: the caller may try again.
             capture.refused_end = described
+            if capture.origins is not None:
+                capture.origins.resume()
             return
         session.close_failed(graph)
         if capture.cause is not None:

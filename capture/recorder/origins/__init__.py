@@ -1,0 +1,13 @@
+"""Where nodes come from: what is noted during a capture, and the tables made of it at its end.
+
+::
+
+    labels   names that the user gave to what is running
+    stacks   Python stacks of this process, each kept once
+    modules  paths of the modules of models
+    log      what was noted: one row per operator that made nodes
+    fill     which row each node belongs to
+    tables   a log becomes :class:`~capture.origins.Origins`
+
+Nothing here imports torch; ``torch_origins.py`` beside this package feeds it.
+"""

@@ -1,0 +1,46 @@
+"""What observers know of the recording of origins; torch's side of it is ``torch_origins*.py``."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Protocol
+
+from ...driver.protocol import Driver
+from ...origins import Origins
+from ..left_out import LeftOut
+from .stacks import Place
+
+
+class CaptureOrigins(Protocol):
+    """What is noted of one capture."""
+
+    @property
+    def cost_ns(self) -> int:
+        """What noting it cost so far."""
+
+    def stop(self) -> None:
+        """Stop noting; may be called again."""
+
+    def resume(self) -> None:
+        """Go on, in a capture that was not ended after all."""
+
+    def left_out(self) -> list[LeftOut]:
+        """Return operators that were called on streams which are not part of the capture."""
+
+    def last_op(self) -> tuple[str, list[Place], str, str]:
+        """Return (operator, stack, thread, stream) of what broke the capture, or ran last."""
+
+    def build(self, key: str, handles: list[int]) -> Origins:
+        """Return the origins of every node, from the handles of the outermost level."""
+
+
+class OriginSource(Protocol):
+    """Starts noting where nodes come from."""
+
+    reason: str
+
+    def prepare(self) -> None:
+        """Do what takes long, before a capture begins."""
+
+    def begin(self, driver: Driver, stream: int, frame: FrameType | None) -> CaptureOrigins | None:
+        """Start with the capture that has begun on a stream."""

@@ -1,0 +1,373 @@
+"""A log becomes :class:`~capture.origins.Origins`: indices into small tables, one row a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from ...origins import NODE_COLUMNS, PHASES, Compiled, Frame, Module, Operator, Origins, TensorLike
+from .fill import fill
+from .log import FIRST_LAUNCH, Launch, Log, Row
+from .modules import Known
+from .stacks import Place, Places, Stacks, Trace, kind_of
+
+MAX_TEXT = 80
+_FORWARD, _BACKWARD, _OPTIMIZER = (PHASES.index(name) for name in PHASES[1:])
+_OPTIMIZERS = "/torch/optim/"
+_NO_OPTIMIZERS = ("lr_scheduler.py", "swa_utils.py")
+
+T = TypeVar("T")
+
+
+class ForwardLike(Protocol):
+    """What is remembered of the operator that made an autograd node."""
+
+    @property
+    def name(self) -> str:
+        """Of the operator."""
+
+    @property
+    def stack(self) -> Trace:
+        """Where it was called."""
+
+    @property
+    def outer(self) -> Places:
+        """Where that stack goes on."""
+
+    @property
+    def module(self) -> int:
+        """Index into the modules of the process; -1 for none."""
+
+
+class Provenance(NamedTuple):
+    """What a compiler says of one of its kernels, or of a line that it wrote."""
+
+    operators: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    stacks: tuple[tuple[Place, ...], ...] = ()
+    """Places in the user's code, innermost first."""
+
+
+class Context(NamedTuple):
+    """What a log's numbers stand for.
+
+    Attributes
+    ----------
+    stacks : Stacks
+    modules : sequence of Known
+    forward_of : callable
+        ``forward_of(number, name)`` returns what is known of the forward of an autograd node.
+    provenance_of : callable
+        ``provenance_of(file, line, kernel)`` returns what the compiler that wrote a line says.
+    threads : dict of int to str
+        Names of threads.
+    """
+
+    stacks: Stacks
+    modules: Sequence[Known]
+    forward_of: Callable[[int, str], ForwardLike | None]
+    provenance_of: Callable[[str, int, str], Provenance | None]
+    threads: Mapping[int, str]
+
+
+class _Table(list[T]):
+    """A list in which each value is once."""
+
+    def __init__(self) -> None:
+        self._places: dict[Any, int] = {}
+
+    def place(self, key: Any, make: Callable[[], T]) -> int:
+        found = self._places.get(key)
+        if found is None:
+            value = make()  # which may add values of its own before this one
+            found = self._places[key] = len(self)
+            self.append(value)
+        return found
+
+
+class _Builder:
+    def __init__(self, log: Log, context: Context) -> None:
+        self.log = log
+        self.context = context
+        self.frames: _Table[Frame] = _Table()
+        self.stacks: _Table[tuple[int, ...]] = _Table()
+        self.operators: _Table[Operator] = _Table()
+        self.modules: _Table[Module] = _Table()
+        self.names: _Table[str] = _Table()
+        self.compiled: _Table[Compiled] = _Table()
+        self.went_backward = False
+        self._of_stack: dict[Places, int] = {}
+        self._kinds: dict[str, str] = {}
+        self._optimizer: dict[Places, bool] = {}
+
+    def frame(self, place: Place) -> int:
+        """Return the index of a frame; -1 for one of ours."""
+        file, line, function = place
+        kind = self.kind(file)
+        if kind == "ours":
+            return -1
+        return self.frames.place(place, lambda: Frame(file, line, function, kind))
+
+    def kind(self, file: str) -> str:
+        """Say whose a file is."""
+        kind = self._kinds.get(file)
+        if kind is None:
+            kind = self._kinds[file] = kind_of(file)
+        return kind
+
+    def stack_of(self, places: Sequence[Place]) -> int:
+        """Return the index of a stack, innermost first; -1 when nothing of it is shown."""
+        frames = tuple(at for place in places if (at := self.frame(place)) >= 0)
+        return self.stacks.place(frames, lambda: frames) if frames else -1
+
+    def places(self, item: Row | ForwardLike) -> Places:
+        """Return the stack of a row or of a forward."""
+        places = self.context.stacks.places(item.stack)
+        return places + item.outer if item.outer else places
+
+    def stack(self, places: Places) -> int:
+        """Return the index of a stack of the process."""
+        found = self._of_stack.get(places)
+        if found is None:
+            found = self._of_stack[places] = self.stack_of(places)
+        return found
+
+    def in_optimizer(self, places: Places) -> bool:
+        """Say whether a step of an optimizer is on a stack."""
+        found = self._optimizer.get(places)
+        if found is None:
+            found = self._optimizer[places] = any(_is_optimizer(place[0]) for place in places)
+        return found
+
+    def name(self, text: str) -> int:
+        return self.names.place(text, lambda: text) if text else -1
+
+    def module(self, index: int) -> int:
+        """Return the index here of a module of the process, parents first."""
+        if index < 0:
+            return -1
+        known = self.context.modules[index]
+        return self.modules.place(
+            index,
+            lambda: Module(
+                known.path,
+                known.class_name,
+                self.module(known.parent),
+                known.file,
+                known.line,
+            ),
+        )
+
+    def operator(self, call: int) -> int:
+        if call < 0:
+            return -1
+        return self.operators.place(call, lambda: operator_of(*self.log.calls[call]))
+
+    def launch(self, launch: Launch, stack: Places) -> int:
+        """Return the index of a kernel that was launched outside of operators."""
+        if launch.compiler != "triton":
+            return self.provenance(launch.name, stack)
+        places = ((launch.file, launch.line, launch.function),)
+
+        def make() -> Compiled:
+            return Compiled(launch.name, stacks=_known(self.stack_of(places)))
+
+        return self.compiled.place(launch, make)
+
+    def provenance(self, kernel: str, stack: Places, required: bool = True) -> int:
+        """Return the index of what the compiler says of a kernel that its code launched."""
+        for file, line, _ in stack:
+            if self.kind(file) != "generated":
+                continue
+            found = self.context.provenance_of(file, line, kernel)
+            if found is not None:
+                return self.compiled.place(
+                    (kernel, file, line), partial(self._compiled, kernel, found)
+                )
+            break
+        return self.compiled.place((kernel,), lambda: Compiled(kernel)) if required else -1
+
+    def _compiled(self, kernel: str, found: Provenance) -> Compiled:
+        stacks = tuple(at for item in found.stacks if (at := self.stack_of(item)) >= 0)
+        return Compiled(kernel, found.operators, found.modules, stacks)
+
+    def row(self, row: Row) -> dict[str, int]:
+        """Return the columns of the nodes of a row."""
+        places = self.places(row)
+        found = dict.fromkeys(NODE_COLUMNS, -1)
+        module = row.module
+        if self.in_optimizer(places):
+            phase = _OPTIMIZER
+        elif row.node_number >= 0:
+            phase = _BACKWARD
+            self.went_backward = True
+        else:
+            # What runs outside of modules after a backward may be clipping or logging.
+            phase = 0 if self.went_backward and module < 0 else _FORWARD
+        if row.node_number >= 0:
+            forward = self.context.forward_of(row.node_number, row.node)
+            if forward is not None:
+                found["forward"] = self.stack(self.places(forward))
+                if module < 0:
+                    module = forward.module
+        if row.what >= 0:
+            found["operator"] = self.operator(row.what)
+            operator = str(self.log.calls[row.what][0])
+            found["compiled"] = self.provenance(operator, places, required=False)
+        elif row.what <= FIRST_LAUNCH:
+            launch = self.log.launches[FIRST_LAUNCH - row.what]
+            found["compiled"] = self.launch(launch, places)
+        found |= {
+            "stack": self.stack(places),
+            "module": self.module(module),
+            "phase": phase,
+            "autograd": self.name(row.node),
+            "stream": self.name(f"{row.stream:#x}"),
+            "thread": self.name(self.context.threads.get(row.thread, f"thread {row.thread}")),
+            "label": self.name(row.label),
+        }
+        return found
+
+    def between(
+        self, first: Row | None, second: Row | None, known: Callable[[Row], dict[str, int]]
+    ) -> dict[str, int]:
+        """Return the columns of what was launched between two rows, by no operator."""
+        found = dict.fromkeys(NODE_COLUMNS, -1)
+        rows = [row for row in (first, second) if row is not None]
+        if not rows:
+            return found
+        if len(rows) == 1:
+            found["stack"] = self.stack_of(self.places(rows[0]))
+        else:
+            found["stack"] = self.stack_of(common(*map(self.places, rows)))
+            both = [known(row) for row in rows]
+            for name in ("module", "phase", "stream", "thread", "label", "autograd", "forward"):
+                if both[0][name] == both[1][name]:
+                    found[name] = both[0][name]
+        return found
+
+
+def _known(index: int) -> tuple[int, ...]:
+    return (index,) if index >= 0 else ()
+
+
+def _is_optimizer(file: str) -> bool:
+    file = file.replace("\\", "/")
+    return _OPTIMIZERS in file and not file.endswith(_NO_OPTIMIZERS)
+
+
+def common(first: Sequence[Place], second: Sequence[Place]) -> list[Place]:
+    """Return the callers that two stacks share, innermost first.
+
+    The innermost function that both were in has the line of the first.
+
+    Examples
+    --------
+    >>> main = ("a.py", 9, "main")
+    >>> common([("a.py", 3, "f"), main], [("a.py", 5, "f"), main])
+    [('a.py', 3, 'f'), ('a.py', 9, 'main')]
+    """
+    shared: list[Place] = []
+    for one, other in zip(reversed(first), reversed(second), strict=False):
+        if one == other:
+            shared.append(one)
+            continue
+        if (one[0], one[2]) == (other[0], other[2]):
+            shared.append(one)
+        break
+    return shared[::-1]
+
+
+def operator_of(operator: Any, arguments: tuple[Any, Any]) -> Operator:
+    """Describe a call of an operator from what was kept of its arguments."""
+    positional, named = arguments
+    schema = getattr(operator, "_schema", None)
+    names = [argument.name for argument in getattr(schema, "arguments", ())]
+    inputs: list[TensorLike] = []
+    scalars: list[str] = []
+    items = [(names[at] if at < len(names) else str(at), x) for at, x in enumerate(positional)]
+    for name, value in [*items, *named]:
+        if isinstance(value, tuple) and len(value) == 3:
+            if value[0] == "tensors":
+                scalars.append(f"{name}: {value[1]} tensors")
+                inputs.extend(map(tensor_of, value[2]))
+            else:
+                inputs.append(tensor_of(value))
+        elif value[1] is not None:
+            text = value[1] if isinstance(value[1], str) else repr(value[1])
+            scalars.append(f"{name}={text}"[:MAX_TEXT])
+    return Operator(str(operator), tuple(inputs), tuple(scalars))
+
+
+def tensor_of(value: Any) -> TensorLike:
+    """Describe a tensor from (dtype, shape, stride)."""
+    if len(value) != 3:  # a hole in a list of tensors
+        return TensorLike("", ())
+    dtype, shape, stride = value
+    return TensorLike(
+        str(dtype).removeprefix("torch."), tuple(map(int, shape)), tuple(map(int, stride))
+    )
+
+
+def build(key: str, log: Log, handles: Sequence[int], context: Context) -> Origins:
+    """Make the tables of a graph.
+
+    Parameters
+    ----------
+    key : str
+        Of the graph.
+    log : Log
+    handles : sequence of int
+        Of the nodes of the outermost level, in creation order.
+    context : Context
+
+    Returns
+    -------
+    Origins
+        A column in which nothing is known is empty.
+    """
+    rows = list(log)
+    owners = fill(handles, rows)
+    context.stacks.load(row.stack for row in rows)
+    builder = _Builder(log, context)
+    done: dict[int, dict[str, int]] = {}
+
+    def of(number: int) -> dict[str, int]:
+        found = done.get(number)
+        if found is None:
+            found = done[number] = builder.row(rows[number])
+        return found
+
+    numbers = {id(row): number for number, row in enumerate(rows)}
+    columns: dict[str, list[int]] = {name: [] for name in NODE_COLUMNS}
+    outside: dict[tuple[int, int], dict[str, int]] = {}
+    for position, number in enumerate(owners.rows):
+        if number >= 0:
+            values = of(number)
+        else:
+            pair = owners.between[position]
+            if pair not in outside:
+                first, second = (rows[at] if at >= 0 else None for at in pair)
+                outside[pair] = builder.between(first, second, lambda row: of(numbers[id(row)]))
+            values = outside[pair]
+        for name in NODE_COLUMNS:
+            columns[name].append(values[name])
+    origins = Origins(
+        graph=key,
+        frames=list(builder.frames),
+        stacks=list(builder.stacks),
+        operators=list(builder.operators),
+        modules=list(builder.modules),
+        names=list(builder.names),
+        compiled_kernels=list(builder.compiled),
+    )
+    for name, values_of in columns.items():
+        if any(value >= 0 for value in values_of):
+            setattr(origins, name, values_of)
+    if owners.between:
+        origins.missing["operator"] = (
+            f"{len(owners.between)} nodes were not launched by an operator of torch's; their "
+            f"stack is what the operators before and after have in common"
+        )
+    return origins

@@ -1,0 +1,213 @@
+"""The origins of one capture: begun with it, stopped before it is read, written after it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from time import perf_counter_ns as clock
+from types import FrameType
+from typing import Any
+
+from ..driver.protocol import Driver
+from ..origins import Origins
+from .left_out import LeftOut
+from .origins.stacks import kind_of
+from .origins.tables import Context, ForwardLike, Provenance, build
+from .torch_origins import SAMPLE, Watched, Watcher
+
+ORIGINS = "CGLENS_ORIGINS"
+"""Environment variable that switches origins off with ``0``."""
+SOURCES = "CGLENS_SOURCES"
+"""Environment variable that has the text of source files stored."""
+MAX_SOURCE_BYTES = 2 << 20
+"""Of one file; larger ones are left out."""
+MAX_SOURCES_BYTES = 16 << 20
+HOW = [
+    "operators: a dispatch key below autograd",
+    "nodes: the capture's last node before and after each operator",
+    "stacks: frames of Python",
+    "modules: frames of nn.Module.__call__",
+    "forward of backward: sequence numbers of autograd",
+]
+
+
+class CaptureOrigins:
+    """What is noted of one capture.
+
+    Parameters
+    ----------
+    watcher : Watcher
+    watched : Watched
+    stream : int
+        Handle of the capturing stream.
+    """
+
+    def __init__(self, watcher: Watcher, watched: Watched, stream: int) -> None:
+        self._watcher = watcher
+        self._watched = watched
+        self._stream = stream
+        self._build_ns = 0
+
+    def stop(self) -> None:
+        """Stop watching; may be called again."""
+        self._watcher.stop(self._watched)
+
+    def resume(self) -> None:
+        """Go on watching a capture that was not ended after all."""
+        self._watcher.resume(self._watched)
+
+    @property
+    def cost_ns(self) -> int:
+        """What it cost: during the capture, estimated from a sample, and afterwards."""
+        return self._watched.cost_ns + self._build_ns
+
+    def left_out(self) -> list[LeftOut]:
+        """Return operators that were called on streams which are not part of the capture."""
+        return self._watched.omitted.rows()
+
+    def last_op(self) -> tuple[str, list[tuple[str, int, str]], str, str]:
+        """Return what ran last, or what the capture broke in.
+
+        Returns
+        -------
+        operator : str
+            Empty when none was seen.
+        stack : list of (file, line, function)
+            Innermost first; empty where only the operator is known.
+        thread, stream : str
+        """
+        watched = self._watched
+        names = thread_names(watched)
+        if watched.broke is not None:
+            operator, stack, thread, stream = watched.broke
+        elif watched.latest is not None:
+            what, stream, thread = watched.latest
+            row = watched.log.last()
+            operator, stack = str(what), -1
+            if row is not None and row.thread == thread:
+                stack = row.stack
+        else:
+            return "", [], "", ""
+        places = self._watcher.stacks.places(stack)
+        return (
+            operator,
+            [place for place in places if kind_of(place[0]) != "ours"],
+            names.get(thread, ""),
+            f"{stream:#x}",
+        )
+
+    def build(self, key: str, handles: list[int]) -> Origins:
+        """Return the origins of every node.
+
+        Parameters
+        ----------
+        key : str
+            Of the graph.
+        handles : list of int
+            Of the nodes of its outermost level, in creation order.
+        """
+        started = clock()
+        watched = self._watched
+        context = Context(
+            self._watcher.stacks,
+            self._watcher.modules.known,
+            self._forward_of,
+            provenance_of,
+            thread_names(watched),
+        )
+        origins = build(key, watched.log, handles, context)
+        origins.how = list(HOW)
+        if watched.problem:
+            origins.missing["stack"] = f"what was noted may be incomplete: {watched.problem}"
+        if os.environ.get(SOURCES, "0") not in ("", "0"):
+            origins.sources = sources_of(origins)
+        self._build_ns = clock() - started
+        origins.extra["operators_seen"] = watched.seen
+        origins.extra["cost_ns"] = self.cost_ns
+        origins.extra["cost_how"] = (
+            f"one operator in {SAMPLE} was timed; what torch takes to call Python is not in it"
+        )
+        return origins
+
+    def _forward_of(self, number: int, name: str) -> ForwardLike | None:
+        """Return the forward of an autograd node: of equal numbers, the one that is named alike."""
+        found = self._watcher.forwards.get(number)
+        if not found:
+            return None
+        wanted = plain(name.partition("Backward")[0])
+        alike = [item for item in found if wanted == plain(item.name.split(".")[1:2])]
+        return (alike or found)[-1]
+
+
+def plain(name: str | list[str]) -> str:
+    """Return a name of an operator as autograd and the dispatcher have it in common."""
+    text = name if isinstance(name, str) else "".join(name)
+    return text.replace("_", "").lower()
+
+
+def thread_names(watched: Watched) -> dict[int, str]:
+    """Return names of the threads that worked for a capture."""
+    known = {thread.ident: thread.name for thread in threading.enumerate()}
+    return {
+        ident: known.get(ident, "autograd" if ident != watched.thread else "capturing thread")
+        for ident in watched.threads
+    }
+
+
+def sources_of(origins: Origins) -> dict[str, str]:
+    """Return the text of the user's files that stacks go through."""
+    found: dict[str, str] = {}
+    left = MAX_SOURCES_BYTES
+    for file in dict.fromkeys(frame.file for frame in origins.frames if frame.kind == "user"):
+        try:
+            data = Path(file).read_bytes()
+        except (OSError, ValueError):
+            continue
+        if len(data) <= min(left, MAX_SOURCE_BYTES):
+            found[file] = data.decode("utf-8", errors="replace")
+            left -= len(data)
+    return found
+
+
+def provenance_of(file: str, line: int, kernel: str) -> Provenance | None:
+    """Ask torch's compiler what a line that it wrote comes from."""
+    from .torch_origins_inductor import provenance
+
+    return provenance(file, line, kernel)
+
+
+class OriginSource:
+    """Starts recording origins, if this torch can be watched and nobody switched it off.
+
+    Attributes
+    ----------
+    reason : str
+        Why there are no origins; empty while there are.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._watcher: Watcher | None = None
+        if os.environ.get(ORIGINS, "1") == "0":
+            self.reason = "origins were switched off"
+
+    def prepare(self) -> None:
+        """Do what takes long before a capture."""
+        if self._watcher is None and not self.reason:
+            try:
+                self._watcher = Watcher()
+            except Exception as error:
+                self.reason = (
+                    f"operators of this torch cannot be watched: {type(error).__name__}: {error}"
+                )
+
+    def begin(self, driver: Driver, stream: int, frame: FrameType | None) -> CaptureOrigins | None:
+        """Start watching the capture that has begun on a stream."""
+        watcher = self._watcher
+        if watcher is None:
+            return None
+        info: Any = driver.capture_info(stream)
+        if info.status != 1:
+            return None
+        return CaptureOrigins(watcher, watcher.start(driver, info.id, stream, frame), stream)

@@ -1,0 +1,205 @@
+"""What is patched while captures are watched, and put back afterwards.
+
+- The two functions of torch's compiler between which a thread looks at guards: the dispatch key
+  that operators are seen from is off there, see :mod:`capture.recorder.torch_origins`.
+- ``run`` of Triton's kernels, the user's and those that torch's compiler wrote: they are launched
+  by no operator.
+- NVTX ranges, which are labels.
+
+Nothing is imported for it: what the script has not loaded, it does not use.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from .origins import labels
+from .origins.log import Launch
+
+if TYPE_CHECKING:
+    from .torch_origins import Watcher
+
+EVAL_FRAME = "torch._dynamo.eval_frame"
+TRITON = "triton.runtime.jit"
+AUTOTUNER = "torch._inductor.runtime.triton_heuristics"
+NVTX = "torch.cuda.nvtx"
+
+
+class Patches:
+    """Attributes of other modules, replaced for a while."""
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Any, str, Any, Any]] = []
+        self._launches: dict[int, tuple[Any, Launch]] = {}
+        self._finder: _Finder | None = None
+
+    def install(self, watcher: Watcher) -> None:
+        """Patch what is loaded; never raises."""
+        try:
+            compiler = sys.modules.get(EVAL_FRAME)
+            if compiler is None:
+                self._finder = _Finder(watcher)
+                sys.meta_path.insert(0, self._finder)
+            else:
+                self._patch(compiler, "_is_skip_guard_eval_unsafe_stance", _pausing(watcher))
+                self._patch(compiler, "_maybe_set_eval_frame", _following(watcher))
+            for module, name, describe in (
+                (TRITON, "JITFunction", _of_triton),
+                (AUTOTUNER, "CachingAutotuner", _of_compiler),
+            ):
+                kind = getattr(sys.modules.get(module), name, None)
+                if kind is not None:
+                    self._patch(kind, "run", self._launching(watcher, describe))
+            nvtx = sys.modules.get(NVTX)
+            if nvtx is not None:
+                self._patch(nvtx, "_nvtx", _Ranges)
+        except Exception as error:
+            for watched in list(watcher.open.values()):
+                watcher.failed(watched, error)
+
+    def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        original = vars(owner).get(name)
+        if original is None:
+            return
+        ours = make(original)
+        setattr(owner, name, ours)
+        self._done.append((owner, name, original, ours))
+
+    def remove(self) -> None:
+        """Put everything back, except where somebody else patched on top."""
+        for owner, name, original, ours in reversed(self._done):
+            if vars(owner).get(name) is ours:
+                setattr(owner, name, original)
+        self._done.clear()
+        self._launches.clear()
+        if self._finder is not None and self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        self._finder = None
+
+    def _launching(
+        self, watcher: Watcher, describe: Callable[[Any], Launch]
+    ) -> Callable[[Any], Any]:
+        launches = self._launches
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+                try:
+                    known = launches.get(id(kernel))
+                    if known is None:
+                        known = launches[id(kernel)] = kernel, describe(kernel)
+                except Exception:
+                    return original(kernel, *args, **kwargs)
+                call = partial(original, kernel, *args, **kwargs)
+                return watcher.note_launch(known[1], sys._getframe(0).f_back, call)
+
+            return run
+
+        return make
+
+
+def _pausing(watcher: Watcher) -> Callable[[Any], Any]:
+    """Switch the key off just before a compiled function is called: guards are looked at next."""
+
+    def make(original: Callable[[], Any]) -> Callable[[], Any]:
+        def unsafe_stance() -> Any:
+            _pause(watcher)
+            return original()
+
+        return unsafe_stance
+
+    return make
+
+
+def _following(watcher: Watcher) -> Callable[[Any], Any]:
+    """Have the key off while frames are looked at, and on while compiled code runs."""
+
+    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def set_eval_frame(callback: Any) -> Any:
+            looking = callback is not None and callback is not False
+            if looking:
+                _pause(watcher)
+            result = original(callback)
+            if not looking:
+                _resume(watcher)
+            return result
+
+        return set_eval_frame
+
+    return make
+
+
+def _pause(watcher: Watcher) -> None:
+    if watcher.is_on(watcher.key):
+        watcher.switch(watcher.key, False)
+        watcher.paused.add(get_ident())
+
+
+def _resume(watcher: Watcher) -> None:
+    if get_ident() in watcher.paused and not _compiling():
+        watcher.paused.discard(get_ident())
+        if watcher.open:
+            watcher.switch(watcher.key, True)
+
+
+def _compiling() -> bool:
+    guards = sys.modules.get("torch._guards")
+    return guards is not None and guards.CompileContext.try_get() is not None
+
+
+def _of_triton(kernel: Any) -> Launch:
+    code = kernel.fn.__code__
+    return Launch(
+        kernel.fn.__name__, "triton", code.co_filename, code.co_firstlineno, code.co_qualname
+    )
+
+
+def _of_compiler(kernel: Any) -> Launch:
+    meta = getattr(kernel, "inductor_meta", None) or {}
+    name = meta.get("kernel_name") or getattr(kernel.fn, "__name__", "")
+    return Launch(str(name), "inductor", str(getattr(kernel, "filename", "") or ""))
+
+
+class _Ranges:
+    """NVTX as torch calls it, followed by our labels."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def rangePushA(self, message: str) -> Any:  # noqa: N802 - NVTX's name
+        """Begin a range."""
+        labels.stack().append(str(message))
+        return self._original.rangePushA(message)
+
+    def rangePop(self) -> Any:  # noqa: N802 - NVTX's name
+        """End the innermost range."""
+        names = labels.stack()
+        if names:
+            names.pop()
+        return self._original.rangePop()
+
+
+class _Finder:
+    """Hears of torch's compiler being loaded in the middle of a capture, and finds nothing."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Switch the key off for good: guards could not be told apart any more."""
+        if name == EVAL_FRAME and self._watcher.is_on(self._watcher.key):
+            self._watcher.switch(self._watcher.key, False)
+            for watched in list(self._watcher.open.values()):
+                watched.problem = watched.problem or (
+                    "torch.compile was first used inside this capture, and operators after that "
+                    "were not recorded"
+                )
+
+
+PATCHES = Patches()
