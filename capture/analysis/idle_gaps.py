@@ -17,7 +17,8 @@ from .base import (
     Unit,
 )
 from .caveats import add_sample_caveats, add_timing_caveats
-from .subject import Interval, Subject
+from .joined import Interval
+from .subject import Subject
 
 NOTICE_SHARE = 0.1
 COLUMNS = [

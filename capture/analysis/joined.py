@@ -11,6 +11,17 @@ _DIGITS = 9
 """More digits than any position has; a file may hold anything."""
 
 
+class Interval(NamedTuple):
+    """One row of the timings as it ran in the sample replay."""
+
+    start_ns: int
+    end_ns: int
+    position: int
+    """Of the captured node, or of the node whose body holds it; -1 for a node that only the
+    executable has."""
+    row: int
+
+
 class JoinedRows(NamedTuple):
     """Which rows belong to which node.
 

@@ -15,7 +15,7 @@ from ..errors import LookupFailed
 from ..model import EvidenceKind
 from .order import OrderedEdges
 from .schedule import CYCLE, durations_or_zero, schedule
-from .subject import NO_TIMINGS, Subject
+from .subject import Subject
 
 GAP_NS = 280
 """From the end of a node to the start of the next, in a replay that is not traced."""
@@ -67,7 +67,7 @@ def predict_makespan(subject: Subject, free: Iterable[int] = (), gap_ns: int = G
     if subject.edges is None:
         raise LookupFailed(CYCLE)
     if not subject.is_timed:
-        raise LookupFailed(subject.lacks(EvidenceKind.TIMINGS) or NO_TIMINGS)
+        raise LookupFailed(subject.lacks(EvidenceKind.TIMINGS))
     durations = durations_or_zero(subject)
     for position in free:
         durations[subject.graph.node(position).position] = 0

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from ..model import EvidenceKind
 from .base import Analysis, Cell, Column, Quantity, Result, Series, Unit
 from .caveats import add_sample_caveats, add_timing_caveats
+from .joined import Interval
 from .order import levels
 from .schedule import CYCLE
-from .subject import Interval, Subject
+from .subject import Subject
 
 TIMED_COLUMNS = [
     Column("nodes at the same time", Unit.COUNT),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from capture.analysis import Result, Severity, Subject, run_analysis
 from capture.analysis.idle_gaps import find_gaps
+from capture.analysis.joined import Interval
 from capture.analysis.missed_overlap import independent_pairs
 from capture.analysis.small_kernel_chains import find_chains
-from capture.analysis.subject import Interval
 from capture.analysis.width import width_over_time
 from tests.analysis.graphs import (
     GPU,
