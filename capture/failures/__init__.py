@@ -41,7 +41,7 @@ UNKNOWN = FailureKind(
         "Run the script once with the capture replaced by a plain call: an error that stays has "
         "nothing to do with the capture.",
     ),
-    documentation="https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs",
+    documentation="https://docs.nvidia.com/dl-cuda-graph/troubleshooting/capture-failures.html",
     matches=lambda facts: Match(Confidence.NONE),
 )
 

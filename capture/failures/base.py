@@ -78,11 +78,10 @@ class FailureKind:
     matches: Callable[[Facts], Match]
 
 
-PROGRAMMING_GUIDE = (
-    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html"
-    "#creating-a-graph-using-stream-capture"
-)
-"""Stream capture: forks, joins, what is prohibited."""
+CAPTURE_FAILURES = "https://docs.nvidia.com/dl-cuda-graph/troubleshooting/capture-failures.html"
+"""NVIDIA's page on errors of captures with PyTorch."""
+CONSTRAINTS = "https://docs.nvidia.com/dl-cuda-graph/cuda-graph-basics/constraints.html"
+"""What CUDA does not allow in a graph, and why."""
 STREAM_API = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html"
 """``cudaStreamBeginCapture``, capture modes, unsafe calls."""
 TORCH_NOTES = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs"

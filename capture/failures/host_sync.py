@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, TORCH_NOTES, FailureKind, Match, certain, likely, possible
+from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain, likely, possible
 from .facts import CAPTURED_EVENT, UNSUPPORTED, Facts
 
 METHODS = frozenset(
@@ -110,6 +110,6 @@ KIND = FailureKind(
         "Print, log and synchronise before the capture or after the replay. "
         "`torch.cuda.set_sync_debug_mode('error')` finds such calls in a run without capture.",
     ),
-    documentation=TORCH_NOTES,
+    documentation=CAPTURE_FAILURES,
     matches=matches,
 )

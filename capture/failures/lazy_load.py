@@ -65,6 +65,8 @@ KIND = FailureKind(
         "once.",
         "`CUDA_MODULE_LOADING=EAGER` loads every kernel of a module at start-up.",
     ),
-    documentation=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading"),
+    documentation=(
+        "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"
+    ),
     matches=matches,
 )

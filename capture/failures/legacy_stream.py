@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, PROGRAMMING_GUIDE, FailureKind, Match, certain, likely
+from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain, likely
 from .facts import IMPLICIT, UNSUPPORTED, Facts
 
 
@@ -28,6 +28,6 @@ KIND = FailureKind(
         "Look for libraries and extensions that launch on stream 0: they have to be given "
         "`torch.cuda.current_stream().cuda_stream`.",
     ),
-    documentation=PROGRAMMING_GUIDE,
+    documentation=CAPTURE_FAILURES,
     matches=matches,
 )

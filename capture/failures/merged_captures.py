@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, PROGRAMMING_GUIDE, FailureKind, Match, certain
+from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain
 from .facts import MERGE, Facts
 
 
@@ -24,6 +24,6 @@ KIND = FailureKind(
         "End one capture before its results are used in the other.",
         "To have both in one graph, begin one capture only and fork the second stream from it.",
     ),
-    documentation=PROGRAMMING_GUIDE,
+    documentation=CAPTURE_FAILURES,
     matches=matches,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, PROGRAMMING_GUIDE, FailureKind, Match, certain
+from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain
 from .facts import ISOLATION, Facts
 
 
@@ -28,6 +28,6 @@ KIND = FailureKind(
         "`torch.cuda.current_stream().wait_stream(side)`.",
         "Record events that are waited for inside the capture, inside the capture as well.",
     ),
-    documentation=PROGRAMMING_GUIDE,
+    documentation=CAPTURE_FAILURES,
     matches=matches,
 )

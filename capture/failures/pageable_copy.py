@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, FailureKind, Match, certain, likely
+from .base import CONSTRAINTS, NO, FailureKind, Match, certain, likely
 from .facts import UNSUPPORTED, Facts
 
 CALLS = ("to", "cuda", "copy_", "tensor", "as_tensor", "asarray", "from_numpy", "scatter", "full")
@@ -38,8 +38,6 @@ KIND = FailureKind(
         "Where the copy belongs in the graph, take pinned memory that stays alive "
         "(`pin_memory()`) with `non_blocking=True`.",
     ),
-    documentation=(
-        "https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers"
-    ),
+    documentation=CONSTRAINTS,
     matches=matches,
 )

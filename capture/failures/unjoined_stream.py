@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import NO, PROGRAMMING_GUIDE, FailureKind, Match, certain
+from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain
 from .facts import UNJOINED, Facts
 
 
@@ -31,6 +31,6 @@ KIND = FailureKind(
         "Before the capture ends, let the capturing stream wait for each stream that it forked: "
         "`torch.cuda.current_stream().wait_stream(side)`, or an event recorded on `side` last.",
     ),
-    documentation=PROGRAMMING_GUIDE,
+    documentation=CAPTURE_FAILURES,
     matches=matches,
 )
