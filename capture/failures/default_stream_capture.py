@@ -23,6 +23,6 @@ KIND = FailureKind(
         "`with torch.cuda.stream(torch.cuda.Stream()): graph.capture_begin()`.",
         "A graph may be replayed on the default stream all the same.",
     ),
-    documentation=("https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html"),
+    documentation="https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html",
     matches=matches,
 )

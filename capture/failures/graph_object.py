@@ -22,6 +22,6 @@ KIND = FailureKind(
         "`pool=first.pool()`.",
         "Or call `graph.reset()` first, if the old graph is not needed any more.",
     ),
-    documentation=("https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html"),
+    documentation="https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html",
     matches=matches,
 )

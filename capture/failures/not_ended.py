@@ -23,6 +23,6 @@ KIND = FailureKind(
         "Use `with torch.cuda.graph(graph):`, which ends the capture whatever happens inside.",
         "With `capture_begin()`, call `capture_end()` in a `finally`.",
     ),
-    documentation=("https://docs.pytorch.org/docs/stable/generated/torch.cuda.graph.html"),
+    documentation="https://docs.pytorch.org/docs/stable/generated/torch.cuda.graph.html",
     matches=matches,
 )

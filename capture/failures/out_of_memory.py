@@ -25,6 +25,6 @@ KIND = FailureKind(
         "Let graphs that never run at the same time share a pool: "
         "`torch.cuda.graph(g, pool=first.pool())`; capture the largest one first.",
     ),
-    documentation=("https://docs.pytorch.org/docs/stable/notes/cuda.html#graph-memory-management"),
+    documentation="https://docs.pytorch.org/docs/stable/notes/cuda.html#graph-memory-management",
     matches=matches,
 )

@@ -51,6 +51,6 @@ KIND = FailureKind(
         "Seed, save and restore generators before the capture and between replays.",
         "Activation checkpointing inside a capture needs `preserve_rng_state=False`.",
     ),
-    documentation=("https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html"),
+    documentation="https://docs.pytorch.org/docs/stable/generated/torch.cuda.CUDAGraph.html",
     matches=matches,
 )
