@@ -189,8 +189,12 @@ def _merge(metadata: Metadata, histories: list[tuple[JournalHistory, Opener]]) -
         events.extend(history.events_of(keys, number))
     for info in [*graphs, *failed]:
         for name in STORED:
-            if (name, info.key) in found:
-                info.evidence[name] = found[name, info.key]
+            item = found.get((name, info.key))
+            if item is not None:
+                noted = info.evidence[name]  # the recorder may have noted what it cost already
+                if item.cost_ns is None and noted.present:
+                    item.cost_ns = noted.cost_ns
+                info.evidence[name] = item
     graphs.sort(key=lambda info: info.started_ns or 0)
     failed.sort(key=lambda info: info.started_ns or 0)
     events.sort(key=lambda event: event.start_ns)

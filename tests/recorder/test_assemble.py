@@ -10,7 +10,7 @@ import pytest
 from capture.benchmarks import Benchmark, Removal
 from capture.codec import dump
 from capture.errors import FormatError, NewerVersionError, NothingRecordedError, OutputError
-from capture.model import EvidenceKind, Failure, GraphInfo
+from capture.model import Evidence, EvidenceKind, Failure, GraphInfo
 from capture.recorder import folder as folders
 from capture.recorder.assemble import assemble
 from capture.recorder.journal import FileJournal
@@ -247,10 +247,11 @@ def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> 
         add(sink, serial, key=f"run.py:main#{serial}")
     failed = GraphInfo(key="run.py:main#4", name="f", started_ns=4)
     failed.failure = Failure(error="E", message="", nodes_read=False)
+    failed.evidence["origins"] = Evidence(present=True, how="noted", cost_ns=55)
     sink.graph(4, failed, None, failed=True)
-    for serial in (1, 4):
-        document = dump(synthetic_origins("", 3))
-        sink.write("origins", serial, document=document, duration_ns=700)
+    document = dump(synthetic_origins("", 3))
+    sink.write("origins", 1, document=document, duration_ns=700)
+    sink.write("origins", 4, document=document)
     sink.write("origins_absent", 2, text="another dispatch mode was active")
     sink.write("benchmarks", 1, document=dump(Benchmark(graph="", replay_ns=[9])))
     sink.write(
@@ -278,7 +279,8 @@ def test_benchmarks_and_origins_are_the_last_that_were_written(folder: Path) -> 
     assert origins[0].cost_ns == 700
     assert origins[1].reason.endswith("not recorded: another dispatch mode was active")
     assert not origins[2].present
-    assert recording.info("run.py:main#4").evidence["origins"].present
+    noted = recording.info("run.py:main#4").evidence["origins"]
+    assert (noted.present, noted.how, noted.cost_ns) == (True, "operators: synthetic", 55)
     measured = [recording.info(key).evidence["benchmarks"] for key in (one, two, three)]
     assert measured[0].present
     assert "2 replays of our own" in measured[0].how
