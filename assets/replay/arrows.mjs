@@ -7,18 +7,21 @@ const MOST = 600; // of one node
 const HEAD = 5; // px
 const OUTSIDE = 4000; // px beyond which a place is as good as any
 
+/** Draw them, and return how many. */
 export function drawArrows(context, view, css) {
   const { replay, theme, selected } = view;
+  let count = 0;
   context.lineWidth = 1;
   if (replay.from.length <= FEW) {
     const quiet = css(mix(theme.background, theme.text, selected >= 0 ? 0.3 : 0.55));
-    for (let arrow = 0; arrow < replay.from.length; arrow++) one(context, view, arrow, quiet);
+    for (let arrow = 0; arrow < replay.from.length; arrow++) count += one(context, view, arrow, quiet);
   }
-  if (selected < 0) return;
+  if (selected < 0) return count;
   const { into, outOf } = replay.arrowsOf(selected);
   context.lineWidth = 1.5;
-  for (const arrow of into.slice(0, MOST)) one(context, view, arrow, css(theme.accent));
-  for (const arrow of outOf.slice(0, MOST)) one(context, view, arrow, css(theme.text));
+  for (const arrow of into.slice(0, MOST)) count += one(context, view, arrow, css(theme.accent));
+  for (const arrow of outOf.slice(0, MOST)) count += one(context, view, arrow, css(theme.text));
+  return count;
 }
 
 function one(context, view, arrow, colour) {
@@ -27,7 +30,7 @@ function one(context, view, arrow, colour) {
   const to = replay.to[arrow];
   const x0 = clamp(view.x(replay.end[from]));
   const x1 = clamp(view.x(replay.start[to]));
-  if (Math.max(x0, x1) < layout.left || Math.min(x0, x1) > width) return;
+  if (Math.max(x0, x1) < layout.left || Math.min(x0, x1) > width) return 0;
   const middle = (bar) => layout.top + (replay.lane[bar] + 0.5) * layout.laneHeight - view.scroll;
   const y0 = middle(from);
   const y1 = middle(to);
@@ -42,13 +45,14 @@ function one(context, view, arrow, colour) {
     context.bezierCurveTo(x0 - 3 + reach / 2, top - bow, x1 + 3 - reach / 2, top - bow, x1 + 3, top);
     context.stroke();
     head(context, x1 + 3, top + 1, Math.PI / 2);
-    return;
+    return 1;
   }
   const bend = Math.min(60, Math.max(10, Math.abs(x1 - x0) / 2));
   context.moveTo(x0, y0);
   context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
   context.stroke();
   head(context, x1 + 1, y1, 0);
+  return 1;
 }
 
 function head(context, x, y, angle) {

@@ -27,7 +27,7 @@ export function draw(context, view) {
     if (y + barHeight < top || y > height - axis) continue;
     drawLane(context, view, lane, y, { fills, pale, critical, text: css(theme.text) });
   }
-  if (view.kind === "page") drawArrows(context, view, css);
+  view.arrows = view.kind === "page" ? drawArrows(context, view, css) : 0;
   context.restore();
   if (selected >= 0) outline(context, view, css(theme.accent));
   drawFrame(context, view, css, matches);

@@ -18,7 +18,7 @@ export async function mount(src, hostId) {
       if (store) window.dash_clientside?.set_props?.(store, { data: { path, at: performance.now() } });
     });
     current = { host, view, src: null };
-    host.cgreplay = { place: (path) => view.place(path), frameMs: () => view.frameMs };
+    host.cgreplay = { place: (path) => view.place(path), frameMs: () => view.frameMs, arrows: () => view.arrows };
   }
   if (current.src === src) return;
   current.src = src;

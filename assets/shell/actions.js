@@ -120,15 +120,16 @@ window.cgShell = window.cgShell || {};
       if (event && event.path) shell.go({ body: `${event.path}/0`, node: null, search: "" });
     },
 
+    // The server sets the picker as well, when the address names another recording or graph.
     pickRecording(recording) {
-      const context = shell.context || {};
-      if (!recording || !context.recording || recording === context.recording) return;
+      const here = shell.view().recording || (shell.context || {}).recording;
+      if (!recording || !here || recording === here) return;
       shell.go({ page: "", recording, graph: "", body: "", node: null, search: "" });
     },
 
     pickGraph(graph) {
-      const context = shell.context || {};
-      if (!graph || !context.key || graph === context.key) return;
+      const here = shell.view().graph || (shell.context || {}).key;
+      if (!graph || !here || graph === here) return;
       shell.go({ page: "graph", graph, body: "", node: null, search: "" });
     },
 
