@@ -189,12 +189,12 @@ def _merge(metadata: Metadata, histories: list[tuple[JournalHistory, Opener]]) -
         events.extend(history.events_of(keys, number))
     for info in [*graphs, *failed]:
         for name in STORED:
-            item = found.get((name, info.key))
-            if item is not None:
+            evidence = found.get((name, info.key))
+            if evidence is not None:
                 noted = info.evidence[name]  # the recorder may have noted what it cost already
-                if item.cost_ns is None and noted.present:
-                    item.cost_ns = noted.cost_ns
-                info.evidence[name] = item
+                if evidence.cost_ns is None and noted.present:
+                    evidence.cost_ns = noted.cost_ns
+                info.evidence[name] = evidence
     graphs.sort(key=lambda info: info.started_ns or 0)
     failed.sort(key=lambda info: info.started_ns or 0)
     events.sort(key=lambda event: event.start_ns)
