@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    where: Any
     if name == "label":
         # Before the rest is loaded: a script may use it where nothing is recorded.
-        from .origins.labels import label as value
+        from .origins import labels as where
     else:
-        from . import api
-
-        value = getattr(api, name)
+        from . import api as where
+    value = getattr(where, name)
     globals()[name] = value
     return value

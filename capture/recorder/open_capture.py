@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..extract import Extraction
 from ..failures import Raised
-from ..model import GraphInfo, Place
+from ..model import GraphInfo, LeftOut, Place
 from ..origins import Origins
-from .left_out import LeftOut
 from .origins.ports import CaptureOrigins
 from .places import Spot, is_user, short_name
 
@@ -132,7 +131,7 @@ class OpenCapture:
         )
         if len(spot.stack) > 1:
             info.extra["stack"] = [list(frame) for frame in spot.stack]
-        if spot.label:
+        if spot.label and not spot.labelled:
             info.extra["label_from"] = "local variables of the capturing code: a guess"
         if spot.framework:
             info.extra["place_is_framework"] = True

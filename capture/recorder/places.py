@@ -61,6 +61,8 @@ class Spot(NamedTuple):
     label: str
     framework: bool
     internal: bool
+    labelled: bool = False
+    """Whether the label was given by the user."""
 
 
 def _torch_folder() -> str:

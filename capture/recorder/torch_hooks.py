@@ -22,6 +22,7 @@ from typing import Any
 
 from .causes import chain, raised, raised_at
 from .open_capture import OpenCapture
+from .origins import labels
 from .places import current_exception, locate
 from .session import Session
 
@@ -139,6 +140,10 @@ def _opened(
         handle = session.driver().capture_info(stream.cuda_stream).graph if began else 0
     except Exception as error:
         no_handle = str(error)
+    spot = locate(sys._getframe(2 if began else 3), graph)
+    names = labels.stack()
+    if names:
+        spot = spot._replace(label=", ".join(names), labelled=True)
     pool = kwargs.get("pool", args[0] if args else None)
     mode = kwargs.get("capture_error_mode", args[1] if len(args) > 1 else "global")
     return OpenCapture(
@@ -148,7 +153,7 @@ def _opened(
         mode=str(mode),
         pool=_pool(pool),
         begin_ns=begin_ns,
-        spot=locate(sys._getframe(2 if began else 3), graph),
+        spot=spot,
         thread=threading.current_thread().name,
         error_id=current_exception()[0],
         no_handle=no_handle,

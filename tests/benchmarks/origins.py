@@ -1,0 +1,233 @@
+"""Capturing with and without origins, in turns, and replaying what was captured.
+
+``python -m tests.benchmarks.origins [--rounds 9] [--out FILE]`` needs a GPU.
+
+Both captures are recorded; the peer is recording without origins. ``until_end`` is from the begin
+of the capture until its end is asked for: what origins add there is in the way of the script.
+``whole`` includes the end, reading the graph and writing both to the journal. Replays of the two
+graphs take turns as well, untraced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+GOAL_US_A_NODE = 13
+BLOCK_NODES = 11
+"""Kernels of one block of the model below, forward."""
+
+
+def model_forward(nodes: int) -> Callable[[], Any]:
+    """Return the forward of a stack of transformer-like blocks of about so many nodes."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.norm, self.norm_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            query, key, value = self.qkv(self.norm(x)).chunk(3, dim=-1)
+            mixed = torch.softmax(query @ key.transpose(-1, -2), dim=-1) @ value
+            x = x + self.out(mixed)
+            hidden: torch.Tensor = self.down(F.gelu(self.up(self.norm_mlp(x))))
+            return x + hidden
+
+    torch.manual_seed(1)
+    blocks = nn.Sequential(*(Block(64) for _ in range(max(1, nodes // BLOCK_NODES)))).cuda().half()
+    x = torch.randn(4, 32, 64, device="cuda", dtype=torch.half)
+
+    def forward() -> Any:
+        with torch.no_grad():
+            return blocks(x)
+
+    return forward
+
+
+def training_step(nodes: int) -> Callable[[], Any]:
+    """Return forward, backward and optimizer step of a perceptron of about so many nodes."""
+    import torch
+    from torch import nn
+
+    layers: list[nn.Module] = []
+    for _ in range(max(1, nodes // 9)):
+        layers += [nn.Linear(64, 64), nn.GELU()]
+    torch.manual_seed(1)
+    model = nn.Sequential(*layers).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=False)
+    x = torch.randn(16, 64, device="cuda")
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def chain(nodes: int) -> Callable[[], Any]:
+    """Return a chain of one operator: the least that an operator can do, so the worst ratio."""
+    import torch
+
+    x = torch.zeros(64, device="cuda")
+
+    def adds() -> Any:
+        for _ in range(nodes):
+            x.add_(x)
+        return x
+
+    return adds
+
+
+class Bench:
+    """Captures with and without origins in one process, both recorded."""
+
+    def __init__(self) -> None:
+        import torch
+
+        from capture.recorder import process
+
+        self.torch = torch
+        self.session = process.session()
+        self.source = self.session.origin_source
+
+    def capture(self, work: Callable[[], Any], origins: bool) -> tuple[float, float, Any]:
+        """Return (until the end is asked for, whole) in microseconds, and the graph."""
+        torch = self.torch
+        self.session.origin_source = self.source if origins else None
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            start_s = time.perf_counter()
+            graph.capture_begin()
+            work()
+            until_s = time.perf_counter()
+            graph.capture_end()
+            end_s = time.perf_counter()
+        return (until_s - start_s) * 1e6, (end_s - start_s) * 1e6, graph
+
+    def measure(self, name: str, work: Callable[[], Any], nodes: int, rounds: int) -> Any:
+        """Let both captures take turns and compare medians."""
+        torch = self.torch
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                work()
+        torch.cuda.synchronize()
+        times: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+        for number in range(rounds + 1):
+            for origins in (True, False) if number % 2 else (False, True):
+                until, whole, graph = self.capture(work, origins)
+                if number:  # the first round finds modules and operators
+                    times[origins].append((until, whole))
+                del graph
+        row: dict[str, Any] = {"workload": name, "nodes": nodes, "rounds": rounds}
+        for at, what in enumerate(("until_end_us", "whole_us")):
+            plain, noted = ([item[at] for item in times[which]] for which in (False, True))
+            quarters = statistics.quantiles(plain, n=4)
+            base = statistics.median(plain)
+            row[what] = {
+                "without_origins": round(base, 1),
+                "with_origins": round(statistics.median(noted), 1),
+                "ratio": round(statistics.median(noted) / base, 3),
+                "more_us_a_node": round((statistics.median(noted) - base) / nodes, 2),
+                "spread_of_without": round((quarters[2] - quarters[0]) / base, 3),
+            }
+        return row
+
+    def replays(self, work: Callable[[], Any], replays: int, rounds: int) -> dict[str, Any]:
+        """Replay both graphs in turns, and compare medians on the GPU's clock."""
+        torch = self.torch
+        graphs = {origins: self.capture(work, origins)[2] for origins in (False, True)}
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for number in range(rounds):
+            for origins in (True, False) if number % 2 else (False, True):
+                for _ in range(replays):
+                    start.record()
+                    graphs[origins].replay()
+                    end.record()
+                    end.synchronize()
+                    times[origins].append(start.elapsed_time(end) * 1e3)
+        base = statistics.median(times[False])
+        quarters = statistics.quantiles(times[False], n=4)
+        return {
+            "replay_us": {
+                "without_origins": round(base, 2),
+                "with_origins": round(statistics.median(times[True]), 2),
+                "ratio": round(statistics.median(times[True]) / base, 4),
+                "spread_of_without": round((quarters[2] - quarters[0]) / base, 4),
+            }
+        }
+
+
+def count_nodes(path: Path) -> list[int]:
+    """Return the nodes of every graph of a recording, in the order of their captures."""
+    import capture
+
+    return [info.node_count for info in capture.read(path).graphs.values()]
+
+
+def main() -> None:
+    """Measure, print and write the results."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.origins", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--replays", type=int, default=200)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    os.environ["CGLENS_TIMINGS"] = "0"
+    import capture
+    from tests.gpu.conftest import environment
+
+    cases = [
+        ("forward", model_forward, 2_500, arguments.rounds),
+        ("training step", training_step, 2_500, arguments.rounds),
+        ("chain of adds", chain, 2_500, arguments.rounds),
+        ("forward", model_forward, 20_000, max(3, arguments.rounds // 3)),
+        ("training step", training_step, 20_000, max(3, arguments.rounds // 3)),
+    ]
+    rows: list[dict[str, Any]] = []
+    for name, make, size, rounds in cases:
+        work = make(size)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "count.cgl"
+            with capture.record(path):
+                bench = Bench()
+                bench.capture(work, False)
+            nodes = count_nodes(path)[-1]
+            with capture.record(Path(folder) / "run.cgl"):
+                bench = Bench()
+                row = bench.measure(name, work, nodes, rounds)
+                if size == 2_500:
+                    row |= bench.replays(work, arguments.replays, 3)
+                bench.session.origin_source = bench.source
+        rows.append(row)
+        more = row["until_end_us"]["more_us_a_node"]
+        print(json.dumps(row), flush=True)
+        print(f"{name}, {nodes} nodes: {more} us a node more (goal {GOAL_US_A_NODE})", flush=True)
+    document = {
+        "benchmark": "origins",
+        **environment(),
+        "goal_us_a_node": GOAL_US_A_NODE,
+        "results": rows,
+    }
+    if arguments.out:
+        arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
