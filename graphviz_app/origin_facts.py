@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from capture.analysis.origin_index import Line, OriginIndex
+from capture.origin_index import Line, OriginIndex
 from capture.origins import Compiled, Frame, Operator
 
 from .origin_text import PHASE_NAMES
@@ -17,7 +17,7 @@ class NodeOrigin:
     Attributes
     ----------
     lines : list of Line
-        It is charged to these; see :class:`~capture.analysis.origin_index.Charge`.
+        It is charged to these; see :class:`~capture.origin_index.Charge`.
     as_backward : bool
         Whether they are lines of its forward operator.
     stack, forward : list of Frame

@@ -7,9 +7,9 @@ from functools import cached_property
 from capture.analysis import Subject
 from capture.analysis.module_tree import ClassRow, ModuleRow, module_classes, module_tree
 from capture.analysis.operator_calls import OperatorRow, operator_calls
-from capture.analysis.origin_index import OriginIndex
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import SourceLines, source_lines
+from capture.origin_index import OriginIndex
 
 from .origin_text import short_files
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from capture.analysis.origin_index import OriginIndex
+from capture.origin_index import OriginIndex
 
 from .origin_text import base_name, inputs_text, module_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from capture.analysis.origin_index import Line, OriginIndex
+from capture.origin_index import Line, OriginIndex
 from capture.origins import Module, Operator, TensorLike
 
 PHASE_NAMES = ("no phase", "forward", "backward", "optimizer")

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from capture.analysis.origin_index import OriginIndex
 from capture.model import Edge, Graph
+from capture.origin_index import OriginIndex
 
 from . import naming
 from .figures.colourings import by_kernel, by_lane, by_type

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from capture.analysis.origin_index import OriginIndex
 from capture.model import Graph
 from capture.names import family
+from capture.origin_index import OriginIndex
 
 from .figures.scene import Colouring
 from .format import type_text

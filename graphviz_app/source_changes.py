@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from capture.analysis.origin_index import Line
+from capture.origin_index import Line
 
 NAMELESS = ("<module>", "<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "")
 """Functions that are not checked: what they stand in does not have their name."""

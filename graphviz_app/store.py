@@ -21,7 +21,7 @@ from .source_access import SourceAccess
 
 if TYPE_CHECKING:
     from capture.analysis import Result, Subject
-    from capture.analysis.origin_index import OriginIndex
+    from capture.origin_index import OriginIndex
 
     from .kernel_rows import KernelNodes
     from .measuring import Measurer

@@ -20,6 +20,7 @@ CAPTURE = {
     "benchmarks": set(),
     "distributions": set(),
     "origins": set(),
+    "origin_index": {"origins"},
     "evidence": {"errors", "timings", "benchmarks", "origins"},
     "model": {"errors", "timings", "benchmarks", "origins", "evidence"},
     "columns": {"errors"},
@@ -31,7 +32,7 @@ CAPTURE = {
     "nodes": {"errors", "registry", "model", "driver"},
     "failures": {"errors", "registry"},
     "arguments": {"errors", "model", "nodes", "names"},
-    "topology": {"errors", "model", "nodes", "columns", "codec"},
+    "topology": {"errors", "model", "nodes", "columns", "codec", "origins", "origin_index"},
     "codec": {"errors", "model", "nodes", "columns", "evidence"},
 }
 _LOW = {*CAPTURE, "extract"}

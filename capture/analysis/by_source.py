@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..model import EvidenceKind
+from ..origin_index import Line
 from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
-from .origin_index import Line
 from .origin_notes import add_origin_notes, add_shares, share
 from .origin_totals import Costs, everything
 from .source_lines import LineRow, source_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .origin_index import OriginIndex
+from ..origin_index import OriginIndex
 from .origin_totals import Costs, Totals, group
 
 NO_MODULE = "no module"
@@ -17,7 +17,7 @@ class ModuleRow:
     Attributes
     ----------
     module : int
-        Index into :attr:`~capture.analysis.origin_index.OriginIndex.modules`; -1 for no module.
+        Index into :attr:`~capture.origin_index.OriginIndex.modules`; -1 for no module.
     parent : int
         Of the row around it; -1 for the outermost.
     depth : int

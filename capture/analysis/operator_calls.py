@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..origin_index import OriginIndex
 from ..origins import Operator
-from .origin_index import OriginIndex
 from .origin_totals import Costs, Totals, group
 
 NO_OPERATOR = "no operator"
@@ -33,7 +33,7 @@ class OperatorRow:
     inputs : list of InputsRow
         By falling time. A kernel that was fused from several operators is in none of them.
     modules : dict of int to int
-        Nodes by innermost module; see :attr:`~capture.analysis.origin_index.OriginIndex.modules`.
+        Nodes by innermost module; see :attr:`~capture.origin_index.OriginIndex.modules`.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .origin_index import Line, OriginIndex
+from ..origin_index import Line, OriginIndex
 from .origin_totals import Costs, Totals, group
 
 

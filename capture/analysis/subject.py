@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from operator import add
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import LookupFailed
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
-from .joined import JoinedRows, join_rows
+from ..origin_index import NO_ORIGINS, OriginIndex
+from .joined import Interval, JoinedRows, join_rows
 from .labels import label_of
 from .order import OrderedEdges, order_edges, topological_order
-from .origin_index import NO_ORIGINS, OriginIndex
 
 if TYPE_CHECKING:
     from ..benchmarks import Benchmark
@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
 NO_BENCHMARK = "nothing was benchmarked: measure replays of our own with `cglens bench`"
-
-
-class Interval(NamedTuple):
-    """One row of the timings as it ran in the sample replay."""
-
-    start_ns: int
-    end_ns: int
-    position: int
-    """Of the captured node, or of the node whose body holds it; -1 for a node that only the
-    executable has."""
-    row: int
+NO_BODY_BENCHMARK = "a body is not replayed by itself: look at the graph that holds it"
 
 
 class Subject:
@@ -76,7 +66,7 @@ class Subject:
         self.path = path
         self.origins = origins
         self.unreadable = dict(unreadable or {})
-        self.benchmark = benchmark
+        self.benchmark = None if path else benchmark
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
@@ -94,9 +84,9 @@ class Subject:
         if kind is EvidenceKind.ORIGINS:
             return "" if self.origins is not None else reason or NO_ORIGINS
         if kind is EvidenceKind.BENCHMARKS:
-            if self.benchmark is not None:
-                return self.benchmark.refused
-            return reason or NO_BENCHMARK
+            if self.benchmark is None:
+                return NO_BODY_BENCHMARK if self.path else reason or NO_BENCHMARK
+            return self.benchmark.refused
         if evidence is not None and not evidence.present:
             return reason or f"the recording holds no {kind.value.replace('_', ' ')}"
         return ""

@@ -6,7 +6,7 @@ One file holds one graph, since Graphviz draws the graphs of one file over each 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +14,8 @@ from ..errors import OutputError
 from ..model import Graph, Node, Recording
 from ..names import readable, short
 from ..nodes import Category, node_type
+from ..origin_index import OriginIndex, origin_attributes
+from ..origins import Origins
 from .base import Format
 from .cgl import stored_graph
 
@@ -54,7 +56,8 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     if graph is None:
         raise OutputError(f"graph {key!r} cannot be drawn: its nodes could not be read")
     lines: list[str] = []
-    for line in dot_lines(graph, recording.info(key).name or graph.name):
+    name = recording.info(key).name or graph.name
+    for line in dot_lines(graph, name, recording.origins(key)):
         lines.append(line)
         if len(lines) == _WRITE_LINES:
             stream.write("".join(lines).encode("utf-8"))
@@ -62,7 +65,7 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     stream.write("".join(lines).encode("utf-8"))
 
 
-def dot_lines(graph: Graph, name: str = "") -> Iterator[str]:
+def dot_lines(graph: Graph, name: str = "", origins: Origins | None = None) -> Iterator[str]:
     """Yield the lines of a graph's DOT, newlines included.
 
     Parameters
@@ -70,6 +73,8 @@ def dot_lines(graph: Graph, name: str = "") -> Iterator[str]:
     graph : Graph
     name : str
         Title.
+    origins : Origins, optional
+        Adds where each node comes from, in its tooltip and as attributes.
     """
     yield "// cudagraph-lens\n"
     yield f"digraph {quote(name, MAX_LABEL)} {{\n"
@@ -87,7 +92,9 @@ def dot_lines(graph: Graph, name: str = "") -> Iterator[str]:
             yield item
             continue
         prefix, level = item
-        yield from _level(prefix, level)
+        path = prefix[1:].rstrip("_").replace("_", "/")
+        index = OriginIndex(origins, len(level), path) if origins is not None else None
+        yield from _level(prefix, level, index)
         for body in reversed(level.bodies):
             inner = f"{prefix}{body.node}_{body.index}_"
             owner = f"{prefix}{body.node}"
@@ -103,11 +110,12 @@ def dot_lines(graph: Graph, name: str = "") -> Iterator[str]:
     yield "}\n"
 
 
-def _level(prefix: str, level: Graph) -> Iterator[str]:
+def _level(prefix: str, level: Graph, index: OriginIndex | None) -> Iterator[str]:
     if not len(level) and prefix != "n":
         yield f'  {prefix}empty [label="empty", style=dashed, tooltip="a graph without nodes"];\n'
     for node in level.nodes():
-        yield f"  {prefix}{node.position} {node_attributes(node)};\n"
+        origin = origin_attributes(index, node.position) if index is not None else {}
+        yield f"  {prefix}{node.position} {node_attributes(node, origin)};\n"
     for edge in level.edges():
         attributes = ""
         if edge.from_port or edge.to_port or edge.type:
@@ -124,8 +132,16 @@ def _owner_edge(owner: str, first: str, cluster: str, role: str) -> str:
     )
 
 
-def node_attributes(node: Node) -> str:
-    """Return the attribute list of one node, brackets included."""
+def node_attributes(node: Node, origin: Mapping[str, str] | None = None) -> str:
+    """Return the attribute list of one node, brackets included.
+
+    Parameters
+    ----------
+    node : Node
+    origin : mapping of str to str, optional
+        Where it comes from; see :func:`~capture.origin_index.origin_attributes`.
+    """
+    origin = origin or {}
     entry = node_type(node.type)
     text = entry.label(node.payload)
     kernel = getattr(node.payload, "kernel", None)
@@ -137,10 +153,12 @@ def node_attributes(node: Node) -> str:
             value = getattr(node.payload, word, None)
             if value is not None:
                 tip.append(f"{word} {' x '.join(map(str, value))}")
+    tip += [f"{name.removeprefix('origin_')} {value}" for name, value in origin.items()]
+    more = "".join(f", {name}={quote(value)}" for name, value in origin.items())
     fill = COLOURS[entry.category]
     return (
         f"[label={quote(text, MAX_LABEL)}, tooltip={quote(chr(10).join(tip), MAX_TOOLTIP)}, "
-        f'fillcolor="{fill}", fontcolor="{ink(fill)}"]'
+        f'fillcolor="{fill}", fontcolor="{ink(fill)}"{more}]'
     )
 
 

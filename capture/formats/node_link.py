@@ -50,14 +50,15 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     graph = stored_graph(recording, key)
     if graph is None:
         raise OutputError(f"graph {key!r} cannot be written: its nodes could not be read")
+    origins = recording.origins(key)
     document = {
         "format": MARKER,
         "version": documents.VERSION,
         "info": dump(recording.info(key)),
-        **nx.node_link_data(to_networkx(graph), edges="edges"),
+        **nx.node_link_data(to_networkx(graph, "", origins), edges="edges"),
         "bodies": {
             path: nx.node_link_data(level, edges="edges")
-            for path, level in to_networkx_bodies(graph).items()
+            for path, level in to_networkx_bodies(graph, origins).items()
         },
     }
     stream.write(documents.encode(document, sort=False))

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from ..errors import OutputError
 from ..model import Graph, Recording
 from ..nodes import node_type
+from ..origin_index import OriginIndex, origin_attributes
 from .base import Format
 from .cgl import stored_graph
 
 if TYPE_CHECKING:
+    from ..origins import Origins
     from ..timings import Timings
 
 PROCESS = 1
@@ -64,7 +66,7 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     stream.write(f'{{"otherData": {json.dumps(about)}, "displayTimeUnit": "ns",\n'.encode())
     stream.write(b'"traceEvents": [')
     separator = b"\n"
-    for event in events(graph, timings, info.name or key):
+    for event in events(graph, timings, info.name or key, recording.origins(key)):
         stream.write(separator + json.dumps(event).encode())
         separator = b",\n"
     stream.write(b"\n]}\n")
@@ -85,7 +87,9 @@ def _runs(timings: Timings) -> tuple[list[int], list[int]]:
     return [], []
 
 
-def events(graph: Graph, timings: Timings, name: str) -> Iterator[dict[str, Any]]:
+def events(
+    graph: Graph, timings: Timings, name: str, origins: Origins | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the events of one replay.
 
     Parameters
@@ -95,6 +99,8 @@ def events(graph: Graph, timings: Timings, name: str) -> Iterator[dict[str, Any]
         With a start per row.
     name : str
         Of the process in the trace.
+    origins : Origins, optional
+        Adds module, operator, line and phase to each node's arguments.
     """
     starts, lengths = _runs(timings)
     yield _metadata("process_name", 0, {"name": name})
@@ -103,6 +109,7 @@ def events(graph: Graph, timings: Timings, name: str) -> Iterator[dict[str, Any]
         yield _metadata("thread_name", stream, {"name": f"stream {stream}"})
         yield _metadata("thread_sort_index", stream, {"sort_index": place})
     graphs = dict(graph.walk())
+    known: dict[str, OriginIndex] = {}
     ran: dict[str, _Span] = {}
     for row, (path, start) in enumerate(zip(timings.node, starts, strict=True)):
         if start < 0:
@@ -110,6 +117,8 @@ def events(graph: Graph, timings: Timings, name: str) -> Iterator[dict[str, Any]
         length = max(lengths[row], 0)
         stream = streams[row]
         type_, label, details = _described(graphs, path)
+        if origins is not None:
+            details |= _origin(graphs, path, origins, known)
         yield {
             "ph": "X",
             "pid": PROCESS,
@@ -168,6 +177,19 @@ def _described(graphs: dict[str, Graph], path: str) -> tuple[str, str, dict[str,
     from ..names import readable, short
 
     return node.type, short(kernel.name), {"kernel": readable(kernel.name), **details}
+
+
+def _origin(
+    graphs: dict[str, Graph], path: str, origins: Origins, known: dict[str, OriginIndex]
+) -> dict[str, str]:
+    """Return where the node at a path comes from; `known` keeps what was joined, by body."""
+    body, _, position = path.rpartition("/")
+    graph = graphs.get(body)
+    if graph is None or not position.isdecimal() or int(position) >= len(graph):
+        return {}
+    if body not in known:
+        known[body] = OriginIndex(origins, len(graph), body)
+    return origin_attributes(known[body], int(position))
 
 
 def _flows(graphs: dict[str, Graph], ran: dict[str, _Span]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,8 @@ is nested is JSON text. Node attributes:
 - ``position``, ``type`` and ``name`` (for people);
 - the fields of the payload that differ from their default; bytes as ``"0x..."``;
 - ``payload``: fields of a type that has none of its own; ``unread``: the driver refused them;
-- ``bodies``: ``[{"index": 0, "role": "if", "graph": "3/0"}]``; ``extra``: unknown fields.
+- ``bodies``: ``[{"index": 0, "role": "if", "graph": "3/0"}]``; ``extra``: unknown fields;
+- with origins: ``origin_line``, ``origin_module``, ``origin_operator``, ``origin_phase``.
 
 Edge attributes, where not 0: ``from_port``, ``to_port``, ``type``; ``parallel`` holds further
 edges between the same two nodes, ``position`` the stored order where it is not by target.
@@ -24,10 +25,13 @@ import msgspec
 
 from ..errors import InvalidGraphError
 from ..model import Body, Edge, Graph, Kernel, Topology
+from ..origin_index import OriginIndex, origin_attributes
 from .attributes import node_attributes, plain, read_payload, text
 
 if TYPE_CHECKING:
     import networkx
+
+    from ..origins import Origins
 
 T = TypeVar("T")
 
@@ -41,7 +45,9 @@ class _Reference(msgspec.Struct, omit_defaults=True):
     name: str = ""
 
 
-def to_networkx(graph: Graph, body: str = "") -> networkx.DiGraph[int]:
+def to_networkx(
+    graph: Graph, body: str = "", origins: Origins | None = None
+) -> networkx.DiGraph[int]:
     """Turn one level of a graph into a networkx graph.
 
     Parameters
@@ -49,6 +55,8 @@ def to_networkx(graph: Graph, body: str = "") -> networkx.DiGraph[int]:
     graph : Graph
     body : str
         Path of a body such as ``"3/0"``; the outermost level when empty.
+    origins : Origins, optional
+        Of the whole graph, such as ``recording.origins(key)``; they are not read back.
 
     Returns
     -------
@@ -69,15 +77,17 @@ def to_networkx(graph: Graph, body: str = "") -> networkx.DiGraph[int]:
     >>> list(to_networkx(chain).edges)
     [(0, 1)]
     """
-    return _level_to_networkx(graph.at(body), body)
+    return _level_to_networkx(graph.at(body), body, origins)
 
 
-def to_networkx_bodies(graph: Graph) -> dict[str, networkx.DiGraph[int]]:
+def to_networkx_bodies(
+    graph: Graph, origins: Origins | None = None
+) -> dict[str, networkx.DiGraph[int]]:
     """Turn every body of a graph into a networkx graph, by path, parents first."""
-    return {path: _level_to_networkx(level, path) for path, level in graph.walk() if path}
+    return {path: _level_to_networkx(level, path, origins) for path, level in graph.walk() if path}
 
 
-def _level_to_networkx(level: Graph, path: str) -> networkx.DiGraph[int]:
+def _level_to_networkx(level: Graph, path: str, origins: Origins | None) -> networkx.DiGraph[int]:
     import networkx as nx
 
     found: networkx.DiGraph[int] = nx.DiGraph(name=text(level.name), body=path)
@@ -95,12 +105,16 @@ def _level_to_networkx(level: Graph, path: str) -> networkx.DiGraph[int]:
             )
         )
     texts: dict[int, str] = {}
+    index = OriginIndex(origins, len(level), path) if origins is not None else None
     for node in level.nodes():
         attributes = node_attributes(node.type, node.payload, texts)
         if node.position in bodies:
             attributes["bodies"] = json.dumps(msgspec.to_builtins(bodies[node.position]))
         if node.extra:
             attributes["extra"] = json.dumps(node.extra)
+        if index is not None:
+            found_origin = origin_attributes(index, node.position)
+            attributes |= {name: text(value) for name, value in found_origin.items()}
         found.add_node(node.position, position=node.position, **attributes)
     _add_edges(found, level)
     return found

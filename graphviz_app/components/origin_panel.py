@@ -7,7 +7,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from capture.analysis.origin_index import OriginIndex
+from capture.origin_index import OriginIndex
 from capture.origins import Frame
 
 from .. import origin_facts

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from capture.analysis.origin_index import OriginIndex
+from capture.origin_index import OriginIndex
 from capture.origins import PHASES
 
 from ..origin_text import PHASE_NAMES, module_text, short_files

@@ -7,10 +7,10 @@ import pytest
 from capture.analysis import Result, Subject, run_analysis
 from capture.analysis.module_tree import module_classes, module_tree
 from capture.analysis.operator_calls import operator_calls
-from capture.analysis.origin_index import OriginIndex
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import source_lines
 from capture.model import Body, EvidenceKind, Graph
+from capture.origin_index import OriginIndex
 from capture.origins import Compiled, Frame, Module, Operator, Origins
 from tests.helpers import origins
 

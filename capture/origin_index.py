@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ..origins import NODE_COLUMNS, PHASES, Module, Origins
+from .origins import NODE_COLUMNS, PHASES, Module, Origins
 
 NO_ORIGINS = (
     "where the nodes of this graph come from was not recorded: record the script with "
@@ -272,3 +272,23 @@ def _parent(path: str, places: dict[str, int]) -> int:
         if path in places:
             return places[path]
     return -1
+
+
+def origin_attributes(index: OriginIndex, position: int) -> dict[str, str]:
+    """Return where a node comes from as texts by name, for files that hold plain attributes.
+
+    What is not known is left out; several lines, modules or operators are joined by ``"; "``.
+    """
+    charge = index.charges[position]
+    lines = [f"{line.file}:{line.line}" for line in map(index.lines.__getitem__, charge.lines)]
+    modules = [index.modules[at] for at in index.node_modules[position]]
+    phase = index.column("phase")[position]
+    texts = {
+        "origin_line": "; ".join(lines),
+        "origin_module": "; ".join(module.path or module.class_name for module in modules),
+        "origin_operator": "; ".join(
+            index.operator_names[at] for at in index.node_operators[position]
+        ),
+        "origin_phase": PHASES[phase] if phase > 0 else "",
+    }
+    return {name: text for name, text in texts.items() if text}
