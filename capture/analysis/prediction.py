@@ -21,7 +21,7 @@ GAP_NS = 280
 """From the end of a node to the start of the next, in a replay that is not traced."""
 LAUNCH_NS = 6_900
 """Between two events around a replay, beyond its makespan, when the device has work before it."""
-LEARNED_FROM = "medians over ten recorded workloads on one NVIDIA H200 (driver 580.159, CUDA 13.0)"
+LEARNED_FROM = "medians over ten workloads on one NVIDIA H200, driver 580.159 with CUDA 13.0"
 
 
 def spaced(

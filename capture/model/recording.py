@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 
 from ..benchmarks import Benchmark
@@ -12,6 +13,9 @@ from ..origins import Origins
 from ..timings import Timings
 from .facts import Event, Executable, GraphInfo, Metadata, Process
 from .graph import Extra, Graph
+
+MOST_KEPT = 32
+"""Items of evidence that stay in memory after they were loaded; those looked at are few."""
 
 
 class Recording:
@@ -68,6 +72,8 @@ class Recording:
         self._evidence: dict[str, dict[str, Any]] = {
             kind: {**(evidence or {}).get(kind, {}), **(named.get(kind) or {})} for kind in STORED
         }
+        self._kept: dict[tuple[str, str], Any] = {}
+        self._keeping = Lock()
 
     def info(self, key: str) -> GraphInfo:
         """Return what is known about a graph or a failed capture.
@@ -135,20 +141,25 @@ class Recording:
             Of :data:`capture.evidence.STORED`.
         owner : str
         keep : bool
-            Whether what had to be loaded stays in memory.
+            Whether what had to be loaded stays in memory, until `MOST_KEPT` others are loaded.
 
         Raises
         ------
         FormatError
             What is stored is damaged.
         """
-        held = self._evidence[kind]
-        found = held.get(owner)
-        if callable(found):
-            found = found()
+        found = self._evidence[kind].get(owner)
+        if not callable(found):
+            return found
+        item = self._kept.get((kind, owner))
+        if item is None:
+            item = found()
             if keep:
-                held[owner] = found
-        return found
+                with self._keeping:
+                    self._kept[kind, owner] = item
+                    while len(self._kept) > MOST_KEPT:
+                        del self._kept[next(iter(self._kept))]
+        return item
 
     @property
     def timed(self) -> list[str]:

@@ -43,6 +43,12 @@ def test_without_a_benchmark_it_says_how_to_get_one(name: str) -> None:
     assert "it cannot be read" in run_analysis(name, damaged).absent_reason
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_body_has_no_benchmark_of_its_own(name: str) -> None:
+    body = Subject(subject_of(2, []).graph, path="3/0", benchmark=synthetic_benchmark("g"))
+    assert "look at the graph that holds it" in run_analysis(name, body).absent_reason
+
+
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_an_empty_benchmark_has_a_reason(name: str) -> None:
     assert "cglens" in run_analysis(name, benchmarked()).absent_reason

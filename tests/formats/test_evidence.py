@@ -15,6 +15,7 @@ from capture.codec import decode_evidence, encode_evidence
 from capture.errors import FormatError, InvalidGraphError, LookupFailed
 from capture.evidence import STORED
 from capture.model import EvidenceKind, Failure, GraphInfo, Metadata, Recording
+from capture.model.recording import MOST_KEPT
 from capture.origins import NODE_COLUMNS, Origins
 from tests.formats.test_cgl import manifest_of, rewrite
 from tests.helpers.recordings import assert_equal, chain, recording_of
@@ -92,6 +93,27 @@ def test_writing_lets_go_of_what_nobody_looked_at(tmp_path: Path) -> None:
     formats.write(recording, tmp_path / "a.cgl")
     assert recording.origins("synthetic-0") is recording.origins("synthetic-0")
     assert loaded == ["o", "o"]
+
+
+def test_only_the_last_items_stay_in_memory() -> None:
+    loaded: list[str] = []
+
+    def loader(key: str) -> Callable[[], Origins]:
+        def load() -> Origins:
+            loaded.append(key)
+            return synthetic_origins(key)
+
+        return load
+
+    keys = [f"k{number}" for number in range(MOST_KEPT + 1)]
+    infos = [GraphInfo(key=key, name=key) for key in keys]
+    recording = Recording(Metadata(), infos, origins={key: loader(key) for key in keys})
+    for key in keys:
+        assert recording.origins(key) == synthetic_origins(key)
+    assert recording.origins(keys[-1]) is recording.origins(keys[-1])
+    assert loaded == keys
+    assert recording.origins(keys[0]) == synthetic_origins(keys[0])
+    assert loaded == [*keys, keys[0]]
 
 
 def test_columns_of_equal_values_are_stored_once() -> None:
