@@ -10,6 +10,17 @@ from ..benchmarks import Benchmark
 from ..distributions import differs, summarise
 
 
+NO_BENCHMARK = "nothing was benchmarked: measure replays of our own with `cglens bench`"
+NO_BODY = "a body is not replayed by itself: look at the graph that holds it"
+
+
+def why_no_benchmark(benchmark: Benchmark | None, path: str, reason: str) -> str:
+    """Return why a graph, or the body at a path, has no benchmark; empty where it has one."""
+    if benchmark is not None:
+        return benchmark.refused
+    return NO_BODY if path else reason or NO_BENCHMARK
+
+
 class EagerAgainstGraph(NamedTuple):
     """One call of a function and one replay of its graph, medians in nanoseconds.
 

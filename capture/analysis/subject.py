@@ -14,6 +14,7 @@ from ..origin_index import NO_ORIGINS, OriginIndex
 from .joined import Interval, JoinedRows, join_rows
 from .labels import label_of
 from .order import OrderedEdges, order_edges, topological_order
+from .stored_benchmark import why_no_benchmark
 
 if TYPE_CHECKING:
     from ..benchmarks import Benchmark
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ..timings import Timings
 
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
-NO_BENCHMARK = "nothing was benchmarked: measure replays of our own with `cglens bench`"
-NO_BODY_BENCHMARK = "a body is not replayed by itself: look at the graph that holds it"
 
 
 class Subject:
@@ -84,9 +83,7 @@ class Subject:
         if kind is EvidenceKind.ORIGINS:
             return "" if self.origins is not None else reason or NO_ORIGINS
         if kind is EvidenceKind.BENCHMARKS:
-            if self.benchmark is None:
-                return NO_BODY_BENCHMARK if self.path else reason or NO_BENCHMARK
-            return self.benchmark.refused
+            return why_no_benchmark(self.benchmark, self.path, reason)
         if evidence is not None and not evidence.present:
             return reason or f"the recording holds no {kind.value.replace('_', ' ')}"
         return ""
