@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from capture.failures import UNKNOWN, FailureKind, code_name, kind_of
-from capture.model import Failure, GraphInfo, Place, Recording
+from capture.model import Failure, GraphInfo, LeftOut, Place, Recording
 
 FIRST_LINES = 3
 """Failed captures that the closing lines of `cglens record` speak of."""
@@ -112,11 +112,29 @@ def closing_lines(recording: Recording) -> list[str]:
     lines: list[str] = []
     for infos in list(groups.values())[:FIRST_LINES]:
         lines += _lines(infos)
+    lost = [left for info in recording.graphs.values() for left in info.left_out]
+    if lost:
+        lines.append(_omitted(lost))
     if len(groups) > FIRST_LINES:
         lines.append(
             f"and {len(groups) - FIRST_LINES} other reasons for failed captures: cglens info"
         )
     return lines
+
+
+def left_out_text(left: LeftOut) -> str:
+    """Return one operator that is not in a graph: what, where, on which stream, how often."""
+    place = f" at {left.place.file}:{left.place.line}" if left.place else ""
+    times = f", {left.times} times" if left.times > 1 else ""
+    return f"{left.operator}{place} on stream {left.stream}{times}"
+
+
+def _omitted(lost: list[LeftOut]) -> str:
+    others = f" (and {len(lost) - 1} more: cglens info)" if len(lost) > 1 else ""
+    return (
+        f"not in the graph: {left_out_text(lost[0])}{others}: that stream is not part of the "
+        f"capture, so it ran at once and no replay repeats it"
+    )
 
 
 def _lines(infos: list[GraphInfo]) -> Iterable[str]:

@@ -83,6 +83,16 @@ class Failure(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What it was judged by (:class:`capture.failures.Facts`), so that it can be judged again."""
 
 
+class LeftOut(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An operator that was called inside a capture, on a stream that is not part of it."""
+
+    operator: str
+    place: Place | None = None
+    stream: str = ""
+    """For people: its handle, or that it is the default stream."""
+    times: int = 1
+
+
 class GraphInfo(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What is known about one captured graph without opening it.
 
@@ -126,6 +136,8 @@ class GraphInfo(msgspec.Struct, kw_only=True, omit_defaults=True):
     read_duration_ns: int | None = None
     """What our reading added."""
     failure: Failure | None = None
+    left_out: list[LeftOut] = msgspec.field(default_factory=list)
+    """Work that ran at once instead of becoming nodes, as far as operators were seen."""
     evidence: dict[str, Evidence] = msgspec.field(default_factory=dict)
     warnings: list[str] = msgspec.field(default_factory=list)
     extra: Extra = msgspec.field(default_factory=dict)

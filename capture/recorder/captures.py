@@ -127,6 +127,7 @@ class CaptureObserver(ReplayObserver):
                     f"{cause.error}{at} left the capture before its end ({cause.message}); torch "
                     f"ended it without an error, so this graph holds what was captured until then"
                 )
+            info.left_out = capture.left_out
             info.warnings.extend(omissions(capture))
             unread = capture.extraction is None
             if capture.extraction is not None and self.tracer is not None and self.tracer.open:

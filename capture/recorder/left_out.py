@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..model import Place
+from ..model import LeftOut, Place
 from .causes import is_user
 
 MOST = 32
@@ -36,15 +36,6 @@ LAUNCH_NOTHING = frozenset(
     )
 )
 """Operators that allocate or look, and launch nothing."""
-
-
-class LeftOut(NamedTuple):
-    """An operator that was called inside a capture, on a stream that is not part of it."""
-
-    operator: str
-    place: Place | None
-    stream: str
-    times: int
 
 
 class Omissions:
@@ -78,10 +69,10 @@ class Omissions:
         key = str(operator), place.file if place else "", place.line if place else 0, stream
         known = self._found.get(key)
         if known is not None:
-            self._found[key] = known._replace(times=known.times + 1)
+            known.times += 1
         elif len(self._found) < MOST:
             name = f"{stream:#x}" if stream else "0 (the default stream)"
-            self._found[key] = LeftOut(str(operator), place, name, 1)
+            self._found[key] = LeftOut(operator=str(operator), place=place, stream=name)
 
     def rows(self) -> list[LeftOut]:
         """Return what was left out, in the order in which it was first called."""

@@ -10,8 +10,8 @@ from types import FrameType
 from typing import Any
 
 from ..driver.protocol import Driver
+from ..model import LeftOut
 from ..origins import Origins
-from .left_out import LeftOut
 from .origins.stacks import kind_of
 from .origins.tables import Context, ForwardLike, Provenance, build
 from .torch_origins import SAMPLE, Watched, Watcher

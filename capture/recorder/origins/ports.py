@@ -6,8 +6,8 @@ from types import FrameType
 from typing import Protocol
 
 from ...driver.protocol import Driver
+from ...model import LeftOut
 from ...origins import Origins
-from ..left_out import LeftOut
 from .stacks import Place
 
 
