@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ..benchmarks import Benchmark
 from ..distributions import differs, summarise
 
-
 NO_BENCHMARK = "nothing was benchmarked: measure replays of our own with `cglens bench`"
 NO_BODY = "a body is not replayed by itself: look at the graph that holds it"
 
