@@ -7,6 +7,7 @@ from statistics import median, quantiles
 
 from ...benchmarks import NodeCosts
 from ...errors import DriverError
+from ...topology import levels
 from .setup import CAN_BE_DISABLED, Budget, Setup
 
 REPETITIONS = 20
@@ -38,17 +39,27 @@ def isolated(
     budget: Budget,
     between: Callable[[], None] = lambda: None,
 ) -> None:
-    """Measure nodes in a chain of copies of themselves."""
+    """Measure nodes in a chain of copies of themselves.
+
+    What a node reads may lie in memory that later nodes use again, so all nodes before it are
+    replayed first: the last node comes first, and of one executable ever more is disabled.
+    """
     costs.repetitions = REPETITIONS
-    for number, position in enumerate(positions):
+    order = _order(setup)
+    wanted = set(positions)
+    before = setup.ready()
+    for number, position in enumerate(reversed(order)):
+        type_ = setup.graph.topology.types[position]
         if not budget:
-            for rest in positions[number:]:
+            for rest in wanted.intersection(order[: len(order) - number]):
                 costs.reasons.setdefault(str(rest), "the time for this graph was up")
             return
-        if setup.graph.topology.types[position] not in CAN_BE_DISABLED:
-            continue  # a child graph: it is only left out as a whole
+        if type_ in CAN_BE_DISABLED or type_ == "child_graph":
+            setup.set_enabled(before, position, False)
+        if position not in wanted or type_ not in CAN_BE_DISABLED:
+            continue  # a child graph is only left out as a whole
         try:
-            costs.isolated_ns[position] = _chain_ns(setup, position)
+            costs.isolated_ns[position] = _chain_ns(setup, position, before)
         except DriverError as error:
             setup.driver.synchronize_device()  # a refusal is this node's; a failure everyone's
             costs.reasons[str(position)] = f"its copy was refused: {error}"
@@ -56,7 +67,14 @@ def isolated(
             between()
 
 
-def _chain_ns(setup: Setup, position: int) -> int:
+def _order(setup: Setup) -> list[int]:
+    """Return all positions, predecessors first."""
+    level = levels(setup.graph.topology)
+    positions = range(len(setup.graph))
+    return list(positions) if level is None else sorted(positions, key=level.__getitem__)
+
+
+def _chain_ns(setup: Setup, position: int, before: int) -> int:
     driver = setup.driver
     number = CAN_BE_DISABLED[setup.graph.topology.types[position]]
     graph = driver.new_graph()
@@ -68,6 +86,7 @@ def _chain_ns(setup: Setup, position: int) -> int:
         executable = driver.instantiate(graph, 0)
         setup.settle(executable)
         setup.restore()
+        driver.launch(before, setup.watch.stream)
         samples = setup.watch.warm_ns(executable, SAMPLES)
         return round(median(samples) / REPETITIONS)
     finally:
@@ -89,7 +108,13 @@ def marginal(
     ----------
     before_each : callable
         Called with the position that is about to be disabled: the process may die of it.
+
+    Notes
+    -----
+    The dearest node in isolation comes first: what a left-out node would have written is not
+    there, and a kernel that takes it for an index may break the device, which ends all.
     """
+    positions = sorted(positions, key=lambda position: -costs.isolated_ns[position])
     watch = setup.watch
     whole, without = setup.ready(), setup.ready()
     setup.pace(whole)

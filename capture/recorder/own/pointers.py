@@ -124,13 +124,28 @@ def blocks_of(
             continue
         if common_only and tuple(segment.get("segment_pool_id", COMMON_POOL)) != COMMON_POOL:
             continue
-        at = int(segment["address"])
-        for block in segment.get("blocks", ()):
-            start = int(block.get("address", at))
-            size = int(block["size"])
-            found.append(Block(start, size))
-            at = start + size
+        found += [Block(block["address"], int(block["size"])) for block in _placed(segment)]
     return BlockMap(found)
+
+
+def temporaries_of(segments: Sequence[dict[str, Any]], device: int | None) -> set[Block]:
+    """Return free blocks of private pools: there a graph keeps what lives only in a replay."""
+    found = blocks_of(segments, device).blocks
+    common = set(blocks_of(segments, device, common_only=True).blocks)
+    used = [
+        {**segment, "blocks": [b for b in _placed(segment) if b.get("state") != "inactive"]}
+        for segment in segments
+    ]
+    return set(found) - common - set(blocks_of(used, device).blocks)
+
+
+def _placed(segment: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the blocks of a segment with their addresses, which torch before 2.1 left out."""
+    at = int(segment["address"])
+    for block in segment.get("blocks", ()):
+        start = int(block.get("address", at))
+        yield {**block, "address": start}
+        at = start + int(block["size"])
 
 
 def lost(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ...driver.replay_protocol import ReplayDriver
@@ -135,6 +135,8 @@ class SavedState:
         What the host may give.
     partly : bool
         Leave the largest regions out where there is no room for all.
+    temporaries : set of (int, int)
+        Regions whose contents matter only within a replay.
 
     Raises
     ------
@@ -149,8 +151,10 @@ class SavedState:
         host_bytes: int = MOST_HOST_BYTES,
         *,
         partly: bool = False,
+        temporaries: Collection[tuple[int, int]] = (),
     ) -> None:
         self._driver = driver
+        self._temporaries = frozenset(Region(*item) for item in temporaries)
         self.on_host = False
         self.left_out: list[Region] = []
         self._copy = 0
@@ -184,10 +188,22 @@ class SavedState:
             yield at, region
             at += region.size_bytes
 
-    def restore(self, stream: int) -> None:
-        """Put everything back, in the order of a stream."""
+    def restore(self, stream: int, *, blank: bool = False) -> None:
+        """Put everything back, in the order of a stream.
+
+        Parameters
+        ----------
+        stream : int
+        blank : bool
+            Fill temporaries with zeros instead. Where a node is left out, others read what it
+            would have written: a zero is an index inside any table, what an earlier replay left
+            there may not be.
+        """
         for there, region in self._places():
-            self._driver.copy(region.start, there, region.size_bytes, stream)
+            if blank and region in self._temporaries:
+                self._driver.fill(region.start, region.size_bytes, 0, stream)
+            else:
+                self._driver.copy(region.start, there, region.size_bytes, stream)
 
     def differing(self, stream: int, most_bytes: int = COMPARED_BYTES) -> tuple[int, int]:
         """Compare memory with the copy, from the smallest region on.

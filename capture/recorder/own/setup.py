@@ -84,6 +84,8 @@ class Setup:
         self.watch = watch
         self._executables: list[int] = []
         self._flags = TORCH_FLAGS
+        self.blank = False
+        """Whether temporaries are filled with zeros before a batch: where nodes are left out."""
         self._slow = False
 
     def instantiate(self, *, keep: bool = True) -> int:
@@ -124,7 +126,7 @@ class Setup:
         if self._slow and not begin:
             return
         start = perf_counter()
-        self.state.restore(self.watch.stream)
+        self.state.restore(self.watch.stream, blank=self.blank)
         self.watch.idle()
         if perf_counter() - start > SLOW_RESTORE_S:
             self._slow = True

@@ -14,7 +14,7 @@ from ...driver.replay_protocol import ReplayDriver
 from ...measure_request import MeasureRequest
 from ...model import Graph
 from ..open_capture import OpenCapture
-from .pointers import BlockMap, Pointer, addresses, blocks_of
+from .pointers import Pointer, addresses, blocks_of
 from .safety import refusal
 
 MOST_FOREIGN = 20_000
@@ -205,11 +205,6 @@ def memory_segments() -> list[dict[str, Any]]:
         return snapshot()
 
 
-def memory_blocks(device: int | None) -> BlockMap:
-    """Return torch's blocks on a device, free ones included."""
-    return blocks_of(memory_segments(), device)
-
-
 def storages(wanted: list[int]) -> list[Any]:
     """Return storages of live CUDA tensors that any of some addresses lies in.
 
@@ -227,10 +222,11 @@ def storages(wanted: list[int]) -> list[Any]:
         if at < len(ordered) and ordered[at] < start + storage.nbytes():
             found.setdefault(start, storage)
 
+    # Subclasses that wrap tensors hold plain ones; others, such as fake tensors, have no memory.
+    plain = (torch.Tensor, torch.nn.Parameter)
     for item in gc.get_objects():
-        if not issubclass(type(item), torch.Tensor):
+        if type(item) not in plain:
             continue
-        # A subclass may refuse any of this, as fake tensors do.
         with suppress(Exception):
             if item.is_cuda:
                 hold(item)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ...benchmarks import Benchmark, NodeCosts
@@ -11,6 +11,7 @@ from ...codec import dump
 from ...errors import DriverError, GraphLensError
 from ...measure_request import EACH, MeasureRequest
 from . import bench, costs, removals
+from .conditions import Watcher
 from .safety import notes_of
 from .setup import Budget, Setup
 from .stopwatch import HungError
@@ -71,17 +72,17 @@ class Measurement:
                 self._put(kept)
             else:
                 todo.append(kept)
-        passes: list[tuple[str, Callable[[Kept, Benchmark], None]]] = []
-        if any(map(self._measured, todo)):
-            passes.append(("measuring", self._bench))
-        if self.request.bench:
-            passes.append(("profiling", self._split))
-        # What may kill the process comes last.
-        if self.request.nodes or self.request.removals:
-            passes.append(("disabling nodes of", self._disable))
+        passes: list[tuple[str, Callable[[Kept, Benchmark], None], Callable[[Kept], bool]]] = [
+            ("measuring", self._bench, lambda kept: self.request.bench),
+            ("profiling", self._split, lambda kept: self.request.bench and kept.call is not None),
+            # What may break the device comes last, what may break it most at the very end.
+            ("measuring nodes of", self._isolated, self._wants_isolated),
+            ("removing nodes from", self._remove, lambda kept: bool(self.request.removals)),
+            ("leaving out nodes of", self._marginal, lambda kept: self.request.nodes),
+        ]
         try:
-            for verb, work in passes:
-                self._pass(verb, work, todo)
+            for verb, work, concerns in passes:
+                self._pass(verb, work, [kept for kept in todo if concerns(kept)])
         except Stopped as error:
             self._stopped(todo, str(error))
         except KeyboardInterrupt:
@@ -92,13 +93,10 @@ class Measurement:
         each = any(text == EACH for _, text in self.request.removals)
         return self.request.nodes or (each and not self._traced_shares(kept.serial))
 
-    def _measured(self, kept: Kept) -> bool:
-        return self.request.bench or self._wants_isolated(kept)
-
     def _pass(self, verb: str, work: Callable[[Kept, Benchmark], None], todo: list[Kept]) -> None:
         for number, kept in enumerate(todo, start=1):
             benchmark = self._benchmarks[kept.serial]
-            if benchmark.refused or not self._concerns(work, kept):
+            if benchmark.refused:
                 continue
             nodes = len(kept.graph)
             self._tell(f"{verb} graph {number} of {len(todo)}: {kept.name} ({nodes} nodes)")
@@ -131,11 +129,6 @@ class Measurement:
     def _unmark(benchmark: Benchmark) -> None:
         benchmark.notes[:] = [note for note in benchmark.notes if note != DIED]
 
-    def _concerns(self, work: Callable[[Kept, Benchmark], None], kept: Kept) -> bool:
-        if work == self._split:
-            return kept.call is not None
-        return work != self._bench or self._measured(kept)
-
     def _check_device(self, kept: Kept, error: Exception) -> None:
         try:
             self.driver.synchronize_device()
@@ -158,31 +151,24 @@ class Measurement:
         return ready(self.driver, kept, benchmark, partly=self.request.unsaved)
 
     def _bench(self, kept: Kept, benchmark: Benchmark) -> None:
-        isolated = self._wants_isolated(kept)
         with self._ready(kept, benchmark) as setup:
             if setup is None:
                 return
-            budget = Budget(self.request.seconds)
             benchmark.notes += notes_of(kept.graph)
+            benchmark.capture_ns.append(kept.capture_ns)
             with watched(kept, benchmark) as watcher:
-                if self.request.bench:
-                    benchmark.capture_ns.append(kept.capture_ns)
-                    if kept.call is not None:
-                        self._recapture(kept.call, benchmark)
-                    bench.measure(
-                        setup,
-                        benchmark,
-                        budget.part(0.5) if isolated else budget,
-                        replays=self.request.replays,
-                        cold=self.request.cold,
-                        l2_bytes=self._l2_bytes(kept.device),
-                        eager=EagerCalls(kept.call) if kept.call is not None else None,
-                        between=watcher.sample,
-                    )
-                if isolated:
-                    nodes = benchmark.nodes = NodeCosts()
-                    self._put(kept)
-                    costs.isolated(setup, nodes, costs.rows(setup, nodes), budget, watcher.sample)
+                if kept.call is not None:
+                    self._recapture(kept.call, benchmark)
+                bench.measure(
+                    setup,
+                    benchmark,
+                    Budget(self.request.seconds),
+                    replays=self.request.replays,
+                    cold=self.request.cold,
+                    l2_bytes=self._l2_bytes(kept.device),
+                    eager=EagerCalls(kept.call) if kept.call is not None else None,
+                    between=watcher.sample,
+                )
 
     @staticmethod
     def _recapture(call: Callable[[], Any], benchmark: Benchmark) -> None:
@@ -200,18 +186,45 @@ class Measurement:
             if setup is not None:
                 EagerCalls(kept.call).profile(benchmark.eager)
 
-    def _disable(self, kept: Kept, benchmark: Benchmark) -> None:
+    @contextmanager
+    def _with_nodes_left_out(
+        self, kept: Kept, benchmark: Benchmark
+    ) -> Iterator[tuple[Setup, Watcher] | None]:
         with self._ready(kept, benchmark) as setup:
             if setup is None:
+                yield None
                 return
-            with watched(kept, benchmark):
-                if self.request.nodes and benchmark.nodes is not None:
-                    self._marginal(setup, kept, benchmark.nodes)
-                    setup.close()
-                if self.request.removals:
-                    self._remove(setup, kept, benchmark)
+            setup.blank = True
+            with watched(kept, benchmark) as watcher:
+                yield setup, watcher
 
-    def _marginal(self, setup: Setup, kept: Kept, nodes: NodeCosts) -> None:
+    def _isolated(self, kept: Kept, benchmark: Benchmark) -> None:
+        with self._with_nodes_left_out(kept, benchmark) as found:
+            if found is not None:
+                setup, watcher = found
+                nodes = benchmark.nodes = NodeCosts()
+                positions = costs.rows(setup, nodes)
+                budget = Budget(self.request.seconds)
+                costs.isolated(setup, nodes, positions, budget, watcher.sample)
+
+    def _remove(self, kept: Kept, benchmark: Benchmark) -> None:
+        with self._with_nodes_left_out(kept, benchmark) as found:
+            if found is None:
+                return
+            setup, _ = found
+            shares = self._traced_shares(kept.serial)
+            if not shares and benchmark.nodes is not None:
+                shares = costs.shares(benchmark.nodes)
+            wanted = removals.wanted(setup, kept.key, self.request.removals, shares)
+            budget = Budget(self.request.seconds)
+            removals.measure(
+                setup, benchmark, wanted, self.request.replays, budget, lambda: self._put(kept)
+            )
+
+    def _marginal(self, kept: Kept, benchmark: Benchmark) -> None:
+        nodes = benchmark.nodes
+        if nodes is None:
+            return
         positions = [
             int(node)
             for node, isolated_ns in zip(nodes.node, nodes.isolated_ns, strict=True)
@@ -226,25 +239,17 @@ class Measurement:
             nodes.reasons[last[0]] = removals.DIED.replace("these nodes were", "it was")
             self._put(kept)
 
-        budget = Budget(self.request.seconds)
-        try:
-            costs.marginal(setup, nodes, positions, budget, before)
-        except GraphLensError as error:
+        with self._with_nodes_left_out(kept, benchmark) as found:
+            if found is None:
+                return
+            try:
+                costs.marginal(found[0], nodes, positions, Budget(self.request.seconds), before)
+            except GraphLensError as error:
+                for node in last:
+                    nodes.reasons[node] = f"the replay failed while it was disabled: {error}"
+                raise
             for node in last:
-                nodes.reasons[node] = f"the replay failed while it was disabled: {error}"
-            raise
-        for node in last:
-            nodes.reasons.pop(node, None)
-
-    def _remove(self, setup: Setup, kept: Kept, benchmark: Benchmark) -> None:
-        shares = self._traced_shares(kept.serial)
-        if not shares and benchmark.nodes is not None:
-            shares = costs.shares(benchmark.nodes)
-        wanted = removals.wanted(setup, kept.key, self.request.removals, shares)
-        budget = Budget(self.request.seconds)
-        removals.measure(
-            setup, benchmark, wanted, self.request.replays, budget, lambda: self._put(kept)
-        )
+                nodes.reasons.pop(node, None)
 
     def _l2_bytes(self, device: int | None) -> int:
         try:

@@ -9,11 +9,11 @@ from typing import Any
 from ...benchmarks import Benchmark
 from ...errors import GraphLensError
 from .conditions import Watcher
-from .pointers import addresses, lost
+from .pointers import addresses, blocks_of, lost, temporaries_of
 from .saved_state import SavedState, TooLargeError, host_bytes, plan
 from .setup import Setup
 from .stopwatch import Stopwatch
-from .torch_keep import Kept, memory_blocks
+from .torch_keep import Kept, memory_segments
 
 
 @contextmanager
@@ -30,7 +30,8 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
     partly : bool
         Go on where not everything could be saved.
     """
-    blocks = memory_blocks(kept.device)
+    segments = memory_segments()
+    blocks = blocks_of(segments, kept.device)
     known = [
         address
         for address in kept.resolved
@@ -49,7 +50,13 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
     driver.synchronize_device()
     saved = plan(driver, addresses(kept.graph), blocks)
     try:
-        state = SavedState(driver, saved.regions, host_bytes(), partly=partly)
+        state = SavedState(
+            driver,
+            saved.regions,
+            host_bytes(),
+            partly=partly,
+            temporaries=temporaries_of(segments, kept.device),
+        )
     except TooLargeError as error:
         benchmark.refused = str(error)
         yield None

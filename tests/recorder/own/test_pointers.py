@@ -11,6 +11,7 @@ from capture.recorder.own.pointers import (
     addresses,
     blocks_of,
     lost,
+    temporaries_of,
 )
 from tests.driver.test_contract import FakeWorld
 from tests.helpers.declared import NODES, Declared, graph, kernel
@@ -64,6 +65,18 @@ def test_blocks_of_a_snapshot(with_addresses: bool) -> None:
     ]
     assert blocks_of(segments, 0).blocks == [Block(BASE, 512), Block(BASE + 512, 1536)]
     assert len(blocks_of(segments, None)) == 3
+
+
+def test_what_lives_only_within_a_replay() -> None:
+    def segment(address: int, pool: tuple[int, int]) -> dict[str, object]:
+        blocks = [{"size": 512, "state": "inactive"}, {"size": 512, "state": "active_allocated"}]
+        return {"device": 0, "address": address, "segment_pool_id": pool, "blocks": blocks}
+
+    segments = [segment(BASE, (0, 0)), segment(BASE + 4096, (1, 0))]
+    assert temporaries_of(segments, 0) == {Block(BASE + 4096, 512)}
+    common = blocks_of(segments, 0, common_only=True)
+    assert common.blocks == [Block(BASE, 512), Block(BASE + 512, 512)]
+    assert temporaries_of([], 0) == set()
 
 
 def test_memory_that_is_gone() -> None:

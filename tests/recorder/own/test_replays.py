@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
@@ -11,11 +12,13 @@ from capture.errors import DriverError
 from capture.measure_request import EACH
 from capture.recorder.own import bench as benches
 from capture.recorder.own import costs, removals
+from capture.recorder.own.saved_state import Region, SavedState
 from capture.recorder.own.setup import Budget
 from capture.recorder.own.stopwatch import BATCH, HungError, Stopwatch
 from capture.timings import Timings
+from tests.driver.replay_contract import setting
 from tests.helpers.declared import Declared, graph
-from tests.recorder.own.conftest import Bench
+from tests.recorder.own.conftest import SIZE, Bench
 
 
 def spent() -> Budget:
@@ -97,7 +100,9 @@ def test_after_a_replay_that_hangs_nothing_waits_for_the_device(bench: Bench, at
             found = Benchmark(graph="a")
             benches.measure(setup, found, Budget(60), replays=50, cold=True, l2_bytes=64)
         else:
-            costs.isolated(setup, NodeCosts(node=["0"], isolated_ns=[-1]), [0] * 30, Budget(60))
+            found_costs = NodeCosts()
+            for _ in range(30):
+                costs.isolated(setup, found_costs, costs.rows(setup, found_costs), Budget(60))
 
     with pytest.raises(HungError):
         work()
@@ -173,8 +178,64 @@ def test_costs_of_nodes(bench: Bench) -> None:
     assert announced == [0, 1]
     assert "empty" in found.reasons["2"]
     assert costs.shares(found) == {0: 0.5, 1: 0.5}
-    # Graphs and executables of chains are gone.
-    assert len(bench.driver.executables) == 2
+    # Graphs and executables of chains are gone; three are of the graph itself.
+    clones = {bench.driver.executables[executable] for executable in bench.driver.executables}
+    assert clones == {setup.clone}
+
+
+def test_a_node_alone_reads_what_the_nodes_before_it_wrote(bench: Bench) -> None:
+    """Memory is used again within a replay: its end is no state to run an early node from."""
+    index = bench.memory + 64
+    nodes = [
+        setting(index, 1),  # what the kernel between takes for its input
+        *bench.nodes(bench.adds(1)),
+        setting(index, 9),  # the same memory, used again
+    ]
+    setup = bench.setup(graph(nodes, [(0, 1), (1, 2)]))
+    seen: list[bytes] = []
+    run = bench.driver._run
+
+    def watching(type_: str, payload: Any) -> None:
+        if type_ == "kernel":
+            seen.append(ctypes.string_at(index, 1))
+        run(type_, payload)
+
+    bench.driver.launch(setup.ready(), 0)  # leaves the last value behind
+    bench.driver._run = watching
+    found = NodeCosts()
+    costs.isolated(setup, found, costs.rows(setup, found), Budget(60))
+    assert found.isolated_ns == [1_000] * 3
+    assert set(seen) == {b"\x01"}
+
+
+def test_what_left_out_nodes_would_have_written_is_zero(bench: Bench) -> None:
+    size = 64
+    scratch = bench.driver.allocate(size)
+    ctypes.memset(scratch, 0xFF, size)
+    built = graph([setting(scratch, 7), *bench.nodes(bench.adds(1))], [(0, 1)])
+    setup = bench.setup(built)
+    setup.state = SavedState(
+        bench.driver,
+        [Region(scratch, size), Region(bench.memory, SIZE)],
+        temporaries={(scratch, size)},
+    )
+    setup.blank = True
+    seen: list[bytes] = []
+    run = bench.driver._run
+
+    def watching(type_: str, payload: Any) -> None:
+        if type_ == "kernel":
+            seen.append(ctypes.string_at(scratch, 1))
+        run(type_, payload)
+
+    bench.driver._run = watching
+    benchmark = Benchmark(graph="a")
+    found = [Removal(asked="node:0", nodes=["0"])]
+    removals.measure(setup, benchmark, found, 5, Budget(60), lambda: None)
+    assert set(seen) == {b"\x07", b"\x00"}  # with the node, and without it
+    setup.blank = False
+    setup.restore()
+    assert ctypes.string_at(scratch, size) == b"\xff" * size
 
 
 def test_costs_that_there_was_no_time_for(bench: Bench) -> None:
