@@ -9,7 +9,7 @@ import dash
 import pytest
 
 from capture.failures import kind_of, kinds
-from capture.model import Failure, GraphInfo, Metadata, Place, Recording
+from capture.model import Failure, GraphInfo, LeftOut, Metadata, Place, Recording
 from graphviz_app.app import create_app
 from graphviz_app.failure_facts import closing_lines, stack
 from graphviz_app.ids import Shell
@@ -127,3 +127,15 @@ def test_the_details_of_a_failed_capture_name_kind_and_line(app: dash.Dash) -> N
     text = details_at(app, page="graph", recording="run", graph=key)
     for part in ("Failure", "Reason not known", "train.py:88 in bad_step"):
         assert part in text
+
+
+def test_work_that_is_not_in_a_graph_is_named() -> None:
+    recording = synthetic.recording({"chain": synthetic.chain(3)}, failed=False)
+    (info,) = recording.graphs.values()
+    place = Place(file="train.py", line=7, function="step")
+    info.left_out = [LeftOut(operator="aten.mul.Tensor", place=place, stream="0x5", times=3)]
+    (line,) = closing_lines(recording)
+    assert line.startswith("not in the graph: aten.mul.Tensor at train.py:7 on stream 0x5, 3 times")
+    content = shown(create_app(Store([("r", recording)])), "/failures", "?recording=r")
+    assert "aten.mul.Tensor at train.py:7 on stream 0x5, 3 times" in content
+    assert "No capture failed" in content

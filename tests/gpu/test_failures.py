@@ -181,6 +181,8 @@ def test_silent_omissions_are_said(script: Script, ran: dict[str, Ran]) -> None:
     assert (one.recorded.returncode, one.plain.returncode) == (0, 0)
     assert one.recording is not None
     (info,) = [info for info in one.recording.graphs.values() if info.how == "observed"]
-    text = "\n".join(info.warnings)
-    assert script.left_out in text
-    assert f"{script.path.name}:{script.line}" in text
+    (left,) = info.left_out
+    assert left.place is not None
+    assert (left.operator, left.place.line) == (script.left_out, script.line)
+    closing = f"not in the graph: {script.left_out} at {script.path}:{script.line}"
+    assert closing in one.recorded.stderr
