@@ -131,6 +131,20 @@ def analysis_documents(recording: Recording) -> dict[str, Any]:
     }
 
 
+def graph_documents(recording: Recording, entry: GraphInfo) -> dict[str, Any]:
+    """Return what analyses of a graph find, as documents by name; this opens the graph.
+
+    Values per node are left out: an export has them.
+    """
+    subject = subject_of(recording, entry.key, recording.graph(entry.key))
+    found = {}
+    for name, analysis in analyses().items():
+        if analysis.scope is Scope.GRAPH:
+            result = msgspec.structs.replace(run_analysis(name, subject), node_values={})
+            found[name] = msgspec.to_builtins(result)
+    return found
+
+
 def _line(console: Console, sentence: str) -> None:
     from .info import clean
 

@@ -47,16 +47,16 @@ def info(file: Path, as_json: bool, key: str | None, show_all: bool) -> None:
 
 
 def document(recording: Recording, key: str | None = None) -> str:
-    """Return what is known without opening any graph, as indented JSON.
+    """Return what is known as indented JSON; no graph is opened unless one is asked for.
 
-    Benchmarks of the graphs are in it, and for all graphs what analyses of the recording find.
+    Benchmarks of the graphs are in it, and what analyses find: of the recording, or of the graph.
     """
     import msgspec
 
     from capture.codec import dump
     from capture.formats import documents
 
-    from ._findings import analysis_documents, benchmark_documents
+    from ._findings import analysis_documents, benchmark_documents, graph_documents
 
     infos = [i for i in recording.graphs.values() if key in (None, i.key)]
     failed = [i for i in recording.failed.values() if key in (None, i.key)]
@@ -70,6 +70,8 @@ def document(recording: Recording, key: str | None = None) -> str:
     }
     if key is None:
         content["analyses"] = analysis_documents(recording)
+    elif key in recording.graphs and recording.graphs[key].node_count:
+        content["analyses"] = graph_documents(recording, recording.graphs[key])
     return msgspec.json.format(documents.encode(content, sort=False), indent=2).decode() + "\n"
 
 

@@ -25,8 +25,8 @@ KEYS = (
 WORDS = (
     (
         "Node",
-        "One box. Its colour is its type, its kernel or its lane. Double-click a conditional or "
-        "a child graph to enter its body.",
+        "One box. Its colour is its type, its kernel, its lane, its time or its origin. "
+        "Double-click a conditional or a child graph to enter its body.",
     ),
     (
         "Lane",
@@ -37,7 +37,15 @@ WORDS = (
         "Search",
         "Words that are all in the type or the name, readable or mangled. type:memcpy, "
         "kernel:NAME and lane:3 find one entry of the legend, family:NAME all kernels that do the "
-        "same on other shapes, marks:NAME the nodes that an analysis marks; #12 is node 12.",
+        "same on other shapes, marks:NAME the nodes that an analysis marks; #12 is node 12. Where "
+        "origins are known, module:blocks.3, class:Linear, operator:aten.mm.default, "
+        "source:model.py:35, phase:backward, autograd:NAME and label:NAME find nodes by them.",
+    ),
+    (
+        "Origin",
+        "A node belongs to the innermost line of yours that was running, and to the module and "
+        "operator around it. A node of the backward pass belongs to the line and the module of its "
+        "forward operator. A fused kernel belongs to all that it came from, and counts as shared.",
     ),
     (
         "Time",
