@@ -79,7 +79,7 @@ def arrows_of(subject: Subject, bars: Bars) -> tuple[list[int], list[int]]:
             if path not in last or bars.end_ns[bar] > bars.end_ns[last[path]]:
                 last[path] = bar
             # What ran in a body also stands for the node that has the body.
-            path = path.rpartition("/")[0].rpartition("/")[0]
+            path = path.rpartition("/")[0].rpartition("/")[0] if "/" in path else ""
     sources: list[int] = []
     targets: list[int] = []
     for where, graph in subject.graph.walk():
