@@ -129,6 +129,90 @@ def test_a_training_step_is_put_back_byte_for_byte(tmp_path: Path) -> None:
     assert found.recording.processes[0].costs_ns["measure"] > 0
 
 
+FOREIGN = """
+    import torch
+    from cuda.bindings import driver
+    x = torch.zeros(1024, device="cuda")
+    _, address = driver.cuMemAlloc(4096)
+    class Foreign:
+        __cuda_array_interface__ = {
+            "shape": (1024,), "typestr": "<f4", "data": (int(address), False), "version": 3,
+        }
+    foreign = torch.as_tensor(Foreign(), device="cuda")
+    foreign.zero_()
+    pinned = torch.zeros(1024, pin_memory=True)
+    def work():
+        x.add_(1)
+        foreign.add_(x)
+        pinned.copy_(foreign, non_blocking=True)
+    work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    graph.replay()
+    torch.cuda.synchronize()
+    watched += [x, foreign, pinned]
+    first.append(checksum())
+"""
+
+
+def test_pinned_memory_and_memory_of_other_allocators_is_put_back(tmp_path: Path) -> None:
+    request = MeasureRequest(replays=10, removals=[("", "type:memcpy")])
+    found = Measured(tmp_path, with_checksum(tmp_path, FOREIGN), request)
+    assert found.after == "True"
+    bench = found.benchmark()
+    assert len(bench.replay_ns) == 10
+    (removal,) = bench.removals
+    assert removal.reason == ""
+    assert len(removal.without_ns) == 10
+
+
+DECODE = """
+    import torch
+    torch.manual_seed(0)
+    table = torch.randn(512, 64, device="cuda")
+    cache = torch.zeros(128, 64, device="cuda")
+    position = torch.zeros(1, dtype=torch.int64, device="cuda")
+    token = torch.zeros(1, dtype=torch.int64, device="cuda")
+    weight = torch.randn(64, 512, device="cuda")
+
+    def step():
+        row = table[token * 1]
+        slot = position * 1
+        cache.index_copy_(0, slot, row)
+        scores = (row @ cache.T).softmax(-1) @ cache
+        logits = scores @ weight
+        token.copy_(logits.argmax(-1))
+        position.add_(1)
+        return logits
+
+    with torch.cuda.stream(torch.cuda.Stream()):
+        step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = step()
+    for _ in range(100):
+        graph.replay()
+    torch.cuda.synchronize()
+"""
+
+
+def test_nodes_that_hand_indices_on_are_measured_alone(tmp_path: Path) -> None:
+    """Run alone, out of what a whole replay leaves behind, they would break the device."""
+    found = Measured(tmp_path, DECODE, MeasureRequest(replays=10, nodes=True))
+    assert found.code == 0
+    bench = found.benchmark()
+    assert len(bench.replay_ns) == 10
+    nodes = bench.nodes
+    assert nodes is not None
+    assert all(value > 0 for value in nodes.isolated_ns)
+    # Left out, one of them may: then that is said, and what was measured before stays.
+    taken = [value for value in nodes.marginal_ns if value != -1]
+    assert len(taken) == len(nodes.node) or any("device" in note for note in bench.notes)
+
+
 FUNCTION = """
     import torch
     torch.manual_seed(0)
