@@ -19,7 +19,7 @@ from collections.abc import Callable
 from itertools import islice
 from threading import get_ident
 from time import perf_counter_ns as clock
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 from ..driver.protocol import Driver
@@ -29,7 +29,7 @@ from .left_out import Omissions
 from .origins import labels
 from .origins.log import FIRST_LAUNCH, Launch, Log
 from .origins.modules import NO_MODULE, Modules
-from .origins.stacks import NO_STACK, Places, Stacks, Trace, walk
+from .origins.stacks import NO_BASE, NO_STACK, Base, Stacks
 
 KEY = "Fake"
 """A dispatch key for out-of-core fake tensors, which no part of torch 2.6 to 2.13 registers."""
@@ -106,19 +106,7 @@ class Forward(NamedTuple):
     """The forward of an autograd node."""
 
     name: str
-    stack: Trace
-    outer: Places
-    module: int
-
-
-class Base(NamedTuple):
-    """A frame past which nothing of a capture happens, known without being kept.
-
-    A frame that is kept keeps its variables, and with them memory of the script.
-    """
-
-    code: CodeType | None
-    frame: int
+    stack: int
     module: int
 
 
@@ -165,9 +153,9 @@ class Watched:
         self.log = Log()
         self.omitted = Omissions()
         self.threads: dict[int, Thread] = {}
-        self.tasks: dict[int, Places] = {}
+        self.tasks: dict[int, int] = {}
         self.problem = ""
-        self.broke: tuple[str, Trace, int, int] | None = None
+        self.broke: tuple[str, int, int, int] | None = None
         self.latest: tuple[Any, int, int] | None = None
         self.seen = 0
         self.sampled_ns = 0
@@ -201,8 +189,7 @@ class Watcher:
         torch: Any = module
         self.torch = torch
         self.current_stream = current_stream or stream_reader(torch)
-        self.trace, read = trace_reader(torch)
-        self.stacks = Stacks(read)
+        self.stacks = Stacks()
         self.modules = Modules(variable_reader(), lambda value: isinstance(value, torch.nn.Module))
         self.forwards: dict[int, list[Forward]] = {}
         self.open: dict[int, Watched] = {}
@@ -344,7 +331,7 @@ class Watcher:
                 return result
             except BaseException:
                 if watched is not None:
-                    self._raised(watched, about.name, stream)
+                    self._raised(watched, about.name, stream, sys._getframe(0).f_back)
                 raise
             finally:
                 # Off for good once nothing is captured any more: a guard of the user's may have
@@ -385,7 +372,7 @@ class Watcher:
         """Write the row of an operator that made nodes, of the graph or of autograd's."""
         if now == NOT_CAPTURING:
             if before != NOT_CAPTURING:
-                self._broke(watched, about.name, stream)
+                self._broke(watched, about.name, stream, frame)
             return
         call = -1
         log = watched.log
@@ -396,13 +383,13 @@ class Watcher:
                 found = log.call_index[key] = len(log.calls)
                 log.calls.append((about.operator, key[1:]))
             call = found
-        stack, outer, module, node, node_number = self._where(watched, frame)
+        stack, module, node, node_number = self._where(watched, frame)
         log.flat += (
-            call, before, now, stream, thread.ident, stack, outer, module,
+            call, before, now, stream, thread.ident, stack, module,
             thread.labels[-1] if thread.labels else "", node, node_number, number, rows,
         )  # fmt: skip
         if number != thread.number:
-            self._remember(thread, number, Forward(about.name, stack, outer, module))
+            self._remember(thread, number, Forward(about.name, stack, module))
 
     def _remember(self, thread: Thread, number: int, forward: Forward) -> None:
         """Keep the forward of the autograd nodes that were made since the last one."""
@@ -417,36 +404,28 @@ class Watcher:
             for old in list(islice(forwards, MAX_FORWARDS // 2)):
                 del forwards[old]
 
-    def _where(
-        self, watched: Watched, frame: FrameType | None
-    ) -> tuple[Trace, Places, int, str, int]:
-        """Return (stack, where it goes on, module, autograd node, its number) of what runs."""
+    def _where(self, watched: Watched, frame: FrameType | None) -> tuple[int, int, str, int]:
+        """Return (stack, module, autograd node, its number) of what runs."""
         node = self.torch._C._current_autograd_node()
         name, number, outer = "", -1, NO_STACK
         if node is not None:
             name, number = node.name(), node._sequence_nr()
             if get_ident() != watched.thread:
                 outer = self._called_backward(watched)
-        stack = self.trace() if frame is not None else None
-        call, base = self._call, watched.base
-        module = NO_MODULE
-        while frame is not None:
-            code = frame.f_code
-            if code is call:
-                module = self.modules.of(frame)
-                break
-            if code is base.code and id(frame) == base.frame:
-                module = base.module
-                break
-            frame = frame.f_back
-        return stack, outer, module, name, number
+        stack, called, based = self.stacks.walk(frame, watched.base, self._call, outer)
+        if called is not None:
+            module = self.modules.of(called)
+        else:
+            module = watched.base.module if based else NO_MODULE
+        return stack, module, name, number
 
-    def _called_backward(self, watched: Watched) -> Places:
+    def _called_backward(self, watched: Watched) -> int:
         """Return the stack of the thread that waits for autograd, found once per backward."""
         task = self.torch._C._current_graph_task_id()
         found = watched.tasks.get(task)
         if found is None:
-            found = watched.tasks[task] = walk(sys._current_frames().get(watched.thread))
+            frame = sys._current_frames().get(watched.thread)
+            found = watched.tasks[task] = self.stacks.walk(frame, watched.base)[0]
         return found
 
     def note_launch(self, launch: Launch, frame: FrameType | None, run: Callable[[], Any]) -> Any:
@@ -492,26 +471,29 @@ class Watcher:
         at = log.launch_index.setdefault(launch, len(log.launches))
         if at == len(log.launches):
             log.launches.append(launch)
-        stack, outer, module, node, node_number = self._where(watched, frame)
+        stack, module, node, node_number = self._where(watched, frame)
         number = self.next_number()
         log.flat += (
-            FIRST_LAUNCH - at, before, now, stream, thread.ident, stack, outer, module,
+            FIRST_LAUNCH - at, before, now, stream, thread.ident, stack, module,
             thread.labels[-1] if thread.labels else "", node, node_number, number, rows,
         )  # fmt: skip
         if number != thread.number:
-            self._remember(thread, number, Forward(launch.name, stack, outer, module))
+            self._remember(thread, number, Forward(launch.name, stack, module))
 
-    def _raised(self, watched: Watched, operator: str, stream: int) -> None:
+    def _raised(
+        self, watched: Watched, operator: str, stream: int, frame: FrameType | None
+    ) -> None:
         """Note the operator that raised, if the capture went with it."""
         try:
             if watched.broke is None and self.thread(watched).tip(stream)() == NOT_CAPTURING:
-                self._broke(watched, operator, stream)
+                self._broke(watched, operator, stream, frame)
         except Exception as error:
             self.failed(watched, error)
 
-    def _broke(self, watched: Watched, operator: str, stream: int) -> None:
+    def _broke(self, watched: Watched, operator: str, stream: int, frame: FrameType | None) -> None:
         if watched.broke is None:
-            watched.broke = operator, self.trace(), get_ident(), stream
+            stack = self._where(watched, frame)[0]
+            watched.broke = operator, stack, get_ident(), stream
 
     def failed(self, watched: Watched | None, error: BaseException) -> None:
         """Note that our own work failed; the operator is not the poorer for it."""
@@ -536,14 +518,12 @@ class Watcher:
         """Return the innermost frame that runs as long as the capture."""
         while frame is not None and frame.f_code.co_name in _LEAVING:
             frame = frame.f_back
-        base = frame
-        module = NO_MODULE
-        while frame is not None:
-            if frame.f_code is self._call:
-                module = self.modules.of(frame)
-                break
-            frame = frame.f_back
-        return Base(base.f_code, id(base), module) if base is not None else Base(None, 0, -1)
+        if frame is None:
+            return NO_BASE
+        outer = self.stacks.walk(frame.f_back)[0]
+        called = self.stacks.walk(frame, mark=self._call)[1]
+        module = self.modules.of(called) if called is not None else NO_MODULE
+        return Base(frame.f_code, id(frame), outer, module)
 
     def resume(self, watched: Watched) -> None:
         """Watch a capture of this thread's."""
@@ -632,16 +612,6 @@ def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
         return kind, str(value) if kind in printed else f"<{kind.__name__}>"
 
     return read
-
-
-def trace_reader(torch: Any) -> tuple[Callable[[], Trace], Callable[..., Any] | None]:
-    """Return what notes this thread's stack, and what reads many of them."""
-    profiler = getattr(torch._C, "_profiler", None)
-    gather = getattr(profiler, "gather_traceback", None)
-    read = getattr(profiler, "symbolize_tracebacks", None)
-    if gather is None or read is None:
-        return lambda: walk(sys._getframe(1)), None
-    return lambda: gather(True, False, False), read
 
 
 def stream_reader(torch: Any) -> Callable[[], int]:

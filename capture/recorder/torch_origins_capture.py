@@ -62,6 +62,11 @@ class CaptureOrigins:
         """What it cost: during the capture, estimated from a sample, and afterwards."""
         return self._watched.cost_ns + self._build_ns
 
+    def broke_in(self) -> str:
+        """Return the operator in which the capture became invalid; empty when none was seen."""
+        broke = self._watched.broke
+        return broke[0] if broke is not None else ""
+
     def left_out(self) -> list[LeftOut]:
         """Return operators that were called on streams which are not part of the capture."""
         return self._watched.omitted.rows()

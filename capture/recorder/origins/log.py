@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...driver.records import Tip
-from .stacks import Places, Trace
 
 FIRST_LAUNCH = -2
 
@@ -25,9 +24,8 @@ class Row(NamedTuple):
         Handle of the current stream.
     thread : int
         As ``threading.get_ident`` gives it.
-    stack : Trace
-    outer : Places
-        The stack that goes on where that one ends: of the thread that waits for autograd's.
+    stack : int
+        Index into the stacks of the process.
     module : int
         Index into the modules of the process.
     label : str
@@ -46,8 +44,7 @@ class Row(NamedTuple):
     after: Tip
     stream: int
     thread: int
-    stack: Trace
-    outer: Places
+    stack: int
     module: int
     label: str
     node: str

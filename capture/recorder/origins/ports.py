@@ -24,6 +24,9 @@ class CaptureOrigins(Protocol):
     def resume(self) -> None:
         """Go on, in a capture that was not ended after all."""
 
+    def broke_in(self) -> str:
+        """Return the operator in which the capture became invalid; empty when none was seen."""
+
     def left_out(self) -> list[LeftOut]:
         """Return operators that were called on streams which are not part of the capture."""
 

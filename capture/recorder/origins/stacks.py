@@ -1,12 +1,16 @@
-"""Python stacks: noted as something opaque while a graph is captured, made readable after it."""
+"""Python stacks of this process, each kept once, as code objects and offsets.
+
+Noting a stack looks nothing up, computes no line and keeps no frame: a frame that is kept keeps
+its variables, and with them memory of the script. Lines are found when a capture is written.
+"""
 
 from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Callable, Iterable, Sequence
-from types import FrameType
-from typing import Any
+from bisect import bisect_right
+from types import CodeType, FrameType
+from typing import NamedTuple
 
 from ..places import is_generated, is_ours, is_user
 
@@ -14,72 +18,141 @@ Place = tuple[str, int, str]
 """File, line, function."""
 Places = tuple[Place, ...]
 """A stack that can be read, innermost first."""
-Trace = Any
-"""A stack that was noted: :data:`Places`, or what :class:`Stacks` is told how to read."""
-NO_STACK: Places = ()
+NO_STACK = -1
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 
 
-class Stacks:
-    """Reads stacks, each once.
+class Base(NamedTuple):
+    """A frame past which stacks need not be walked, known without being kept.
 
-    Parameters
+    Attributes
     ----------
-    read : callable, optional
-        Returns the frames of many stacks at once, each a list of maps with ``filename``, ``line``
-        and ``name``; equal frames may be one object.
+    code : CodeType or None
+    frame : int
+        Identity of the frame, which is the same as long as it runs.
+    outer : int
+        The stack of its callers.
+    module : int
+        The module whose forward it is in.
     """
 
-    def __init__(
-        self, read: Callable[[list[Trace]], Sequence[Sequence[dict[str, Any]]]] | None = None
-    ) -> None:
-        self._read = read
-        self._known: dict[int, tuple[Trace, Places]] = {}
-        self._same: dict[Places, Places] = {}
-
-    def load(self, traces: Iterable[Trace]) -> None:
-        """Read many stacks at once."""
-        new = {id(trace): trace for trace in traces if self._unread(trace)}
-        if not new or self._read is None:
-            return
-        # Their frames are shared, so an identity stands for a frame.
-        place_of: dict[int, Place] = {}
-        whole: dict[tuple[int, ...], Places] = {}
-        read = self._read(list(new.values()))
-        for (identity, trace), frames in zip(new.items(), read, strict=True):
-            key = tuple(map(id, frames))
-            places = whole.get(key)
-            if places is None:
-                for frame in frames:
-                    if id(frame) not in place_of:
-                        place_of[id(frame)] = frame["filename"], frame["line"], frame["name"]
-                places = tuple(place_of[number] for number in key)
-                places = whole[key] = self._same.setdefault(places, places)
-            self._known[identity] = trace, places
-
-    def _unread(self, trace: Trace) -> bool:
-        return trace is not None and type(trace) is not tuple and id(trace) not in self._known
-
-    def places(self, trace: Trace) -> Places:
-        """Return a stack that can be read."""
-        if trace is None:
-            return NO_STACK
-        if type(trace) is tuple:
-            return trace
-        if id(trace) not in self._known:
-            self.load([trace])
-        return self._known[id(trace)][1] if id(trace) in self._known else NO_STACK
+    code: CodeType | None = None
+    frame: int = 0
+    outer: int = NO_STACK
+    module: int = -1
 
 
-def walk(frame: FrameType | None) -> Places:
-    """Return the stack of a frame."""
-    places: list[Place] = []
-    while frame is not None:
-        code = frame.f_code
-        places.append((code.co_filename, frame.f_lineno, code.co_name))
-        frame = frame.f_back
-    return tuple(places)
+NO_BASE = Base()
+
+
+class Stacks:
+    """Table of stacks; an index stands for one.
+
+    A key holds identity of the code and offset of each frame, innermost first, and at its end,
+    if it is negative, the complement of the index of the rest.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], int] = {}
+        self._keys: list[tuple[int, ...]] = []
+        # Identities stay good because the code is kept.
+        self._codes: dict[int, CodeType] = {}
+        self._lines: dict[int, tuple[list[int], list[int]]] = {}
+        self._places: dict[int, Places] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def walk(
+        self,
+        frame: FrameType | None,
+        base: Base = NO_BASE,
+        mark: CodeType | None = None,
+        outer: int = NO_STACK,
+    ) -> tuple[int, FrameType | None, bool]:
+        """Note the stack of a frame.
+
+        Parameters
+        ----------
+        frame : frame or None
+        base : Base, optional
+            Where to stop.
+        mark : CodeType, optional
+            Code to look out for.
+        outer : int, optional
+            A stack that goes on where this one ends.
+
+        Returns
+        -------
+        index : int
+        marked : frame or None
+            The innermost frame of that code; not to be kept.
+        based : bool
+            Whether the base was met.
+        """
+        if frame is None:
+            return outer, None, False
+        first = frame
+        marked: FrameType | None = None
+        based = False
+        key: list[int] = []
+        base_code, base_frame = base.code, base.frame
+        while frame is not None:
+            code = frame.f_code
+            key += (id(code), frame.f_lasti)
+            if code is mark and marked is None:
+                marked = frame
+            if code is base_code and id(frame) == base_frame:
+                based = True
+                outer = base.outer
+                break
+            frame = frame.f_back
+        if outer >= 0:
+            key.append(~outer)
+        found = self._known.get(tuple(key))
+        if found is None:
+            found = self._add(tuple(key), first)
+        return found, marked, based
+
+    def _add(self, key: tuple[int, ...], frame: FrameType | None) -> int:
+        count = len(key) // 2
+        while frame is not None and count > 0:
+            self._codes[id(frame.f_code)] = frame.f_code
+            frame = frame.f_back
+            count -= 1
+        found = self._known[key] = len(self._keys)
+        self._keys.append(key)
+        return found
+
+    def places(self, index: int) -> Places:
+        """Return a stack that can be read; equal stacks are one object."""
+        if not 0 <= index < len(self._keys):
+            return ()
+        found = self._places.get(index)
+        if found is None:
+            key = self._keys[index]
+            whole = len(key) // 2 * 2
+            own = tuple(self._place(key[at], key[at + 1]) for at in range(0, whole, 2))
+            rest = self.places(~key[-1]) if len(key) != whole else ()
+            found = self._places[index] = own + rest
+        return found
+
+    def _place(self, identity: int, offset: int) -> Place:
+        code = self._codes[identity]
+        return code.co_filename, self._line(code, offset), code.co_qualname
+
+    def _line(self, code: CodeType, offset: int) -> int:
+        table = self._lines.get(id(code))
+        if table is None:
+            starts, lines = [], []
+            for start, _, line in code.co_lines():
+                starts.append(start)
+                lines.append(line or code.co_firstlineno)
+            table = self._lines[id(code)] = starts, lines
+        starts, lines = table
+        at = bisect_right(starts, offset) - 1
+        return lines[at] if at >= 0 else code.co_firstlineno
 
 
 def kind_of(file: str) -> str:

@@ -10,7 +10,7 @@ from ...origins import NODE_COLUMNS, PHASES, Compiled, Frame, Module, Operator, 
 from .fill import fill
 from .log import FIRST_LAUNCH, Launch, Log, Row
 from .modules import Known
-from .stacks import Place, Places, Stacks, Trace, kind_of
+from .stacks import Place, Places, Stacks, kind_of
 
 MAX_TEXT = 80
 _FORWARD, _BACKWARD, _OPTIMIZER = (PHASES.index(name) for name in PHASES[1:])
@@ -28,12 +28,8 @@ class ForwardLike(Protocol):
         """Of the operator."""
 
     @property
-    def stack(self) -> Trace:
-        """Where it was called."""
-
-    @property
-    def outer(self) -> Places:
-        """Where that stack goes on."""
+    def stack(self) -> int:
+        """Index into the stacks of the process."""
 
     @property
     def module(self) -> int:
@@ -97,9 +93,9 @@ class _Builder:
         self.names: _Table[str] = _Table()
         self.compiled: _Table[Compiled] = _Table()
         self.went_backward = False
-        self._of_stack: dict[Places, int] = {}
+        self._of_stack: dict[int, int] = {}
         self._kinds: dict[str, str] = {}
-        self._optimizer: dict[Places, bool] = {}
+        self._optimizer: dict[int, bool] = {}
 
     def frame(self, place: Place) -> int:
         """Return the index of a frame; -1 for one of ours."""
@@ -121,23 +117,13 @@ class _Builder:
         frames = tuple(at for place in places if (at := self.frame(place)) >= 0)
         return self.stacks.place(frames, lambda: frames) if frames else -1
 
-    def places(self, item: Row | ForwardLike) -> Places:
-        """Return the stack of a row or of a forward."""
-        places = self.context.stacks.places(item.stack)
-        return places + item.outer if item.outer else places
-
-    def stack(self, places: Places) -> int:
-        """Return the index of a stack of the process."""
-        found = self._of_stack.get(places)
+    def stack(self, index: int) -> int:
+        """Return the index here of a stack of the process."""
+        found = self._of_stack.get(index)
         if found is None:
-            found = self._of_stack[places] = self.stack_of(places)
-        return found
-
-    def in_optimizer(self, places: Places) -> bool:
-        """Say whether a step of an optimizer is on a stack."""
-        found = self._optimizer.get(places)
-        if found is None:
-            found = self._optimizer[places] = any(_is_optimizer(place[0]) for place in places)
+            places = self.context.stacks.places(index)
+            found = self._of_stack[index] = self.stack_of(places)
+            self._optimizer[index] = any(_is_optimizer(place[0]) for place in places)
         return found
 
     def name(self, text: str) -> int:
@@ -194,10 +180,11 @@ class _Builder:
 
     def row(self, row: Row) -> dict[str, int]:
         """Return the columns of the nodes of a row."""
-        places = self.places(row)
+        stack = self.stack(row.stack)
+        places = self.context.stacks.places(row.stack)
         found = dict.fromkeys(NODE_COLUMNS, -1)
         module = row.module
-        if self.in_optimizer(places):
+        if self._optimizer.get(row.stack):
             phase = _OPTIMIZER
         elif row.node_number >= 0:
             phase = _BACKWARD
@@ -208,7 +195,7 @@ class _Builder:
         if row.node_number >= 0:
             forward = self.context.forward_of(row.node_number, row.node)
             if forward is not None:
-                found["forward"] = self.stack(self.places(forward))
+                found["forward"] = self.stack(forward.stack)
                 if module < 0:
                     module = forward.module
         if row.what >= 0:
@@ -219,7 +206,7 @@ class _Builder:
             launch = self.log.launches[FIRST_LAUNCH - row.what]
             found["compiled"] = self.launch(launch, places)
         found |= {
-            "stack": self.stack(places),
+            "stack": stack,
             "module": self.module(module),
             "phase": phase,
             "autograd": self.name(row.node),
@@ -238,9 +225,11 @@ class _Builder:
         if not rows:
             return found
         if len(rows) == 1:
-            found["stack"] = self.stack_of(self.places(rows[0]))
+            found["stack"] = self.stack(rows[0].stack)
         else:
-            found["stack"] = self.stack_of(common(*map(self.places, rows)))
+            found["stack"] = self.stack_of(
+                common(*(self.context.stacks.places(row.stack) for row in rows))
+            )
             both = [known(row) for row in rows]
             for name in ("module", "phase", "stream", "thread", "label", "autograd", "forward"):
                 if both[0][name] == both[1][name]:
@@ -329,7 +318,6 @@ def build(key: str, log: Log, handles: Sequence[int], context: Context) -> Origi
     """
     rows = list(log)
     owners = fill(handles, rows)
-    context.stacks.load(row.stack for row in rows)
     builder = _Builder(log, context)
     done: dict[int, dict[str, int]] = {}
 
