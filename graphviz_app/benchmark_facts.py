@@ -237,6 +237,11 @@ def payback(benchmark: Benchmark) -> Payback:
     )
 
 
+def notes(benchmark: Benchmark) -> list[str]:
+    """Return what a reader has to know of the figures, as sentences."""
+    return [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in benchmark.notes if note]
+
+
 def absent_reason(info: GraphInfo) -> str:
     """Return why a graph has no benchmark, as a sentence."""
     entry = info.evidence.get(EvidenceKind.BENCHMARKS)

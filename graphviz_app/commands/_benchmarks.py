@@ -51,7 +51,7 @@ def show_benchmark(out: Console, info: GraphInfo, benchmark: Benchmark) -> None:
         _say(out, benchmark_facts.comparison_sentences(benchmark))
         _say(out, [benchmark_facts.payback(benchmark).sentence])
         _say(out, disturbances.disturbances(benchmark.conditions))
-    _say(out, benchmark.notes)
+    _say(out, benchmark_facts.notes(benchmark))
     if benchmark.nodes is not None:
         _node_costs(out, benchmark)
 

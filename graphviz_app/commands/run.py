@@ -15,6 +15,14 @@ from .record import recording_options
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @server_options
+@click.option("--bench", is_flag=True, help="Also measure it, as `cglens bench` does.")
+@click.option(
+    "--free",
+    "selections",
+    multiple=True,
+    metavar="SELECTION",
+    help="Also measure the gain of making nodes free, as `cglens whatif` does. Repeat for several.",
+)
 @recording_options
 @click.pass_context
 def run(
@@ -26,6 +34,8 @@ def run(
     module: bool,
     target: str,
     args: tuple[str, ...],
+    bench: bool,
+    selections: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run TARGET with ARGS, record its CUDA graphs, and open the dashboard on them.
@@ -34,7 +44,12 @@ def run(
     when the workload has ended, also when it failed and something was recorded.
     """
     complain(f"recording {target} into {output or default_output(target)}")
-    path, exit_code, written = record_to(output, force, module, target, args, timings)
+    request = None
+    if bench or selections:
+        from capture.measure_request import MeasureRequest
+
+        request = MeasureRequest(bench=bench, removals=[("", item) for item in selections])
+    path, exit_code, written = record_to(output, force, module, target, args, timings, request)
     if written:
         from ..measuring import Workload
 

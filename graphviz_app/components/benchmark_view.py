@@ -32,7 +32,7 @@ def notes(found: Benchmark) -> list[Any]:
         return []
     return [
         html.H2("To be read with"),
-        html.Ul([html.Li(prose(note)) for note in found.notes], className="notes"),
+        html.Ul([html.Li(prose(note)) for note in benchmark_facts.notes(found)], className="notes"),
     ]
 
 

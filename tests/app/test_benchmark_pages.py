@@ -55,7 +55,7 @@ def test_a_benchmark_is_on_its_page(app: dash.Dash) -> None:
         "the graph removes 99.5 % of it",
         "paid for itself after 7 replays",
         "SM clock was steady",
-        "synthetic: these numbers were never measured",
+        "Synthetic: these numbers were never measured.",
         "Isolated: the node",
         "cglens bench --graph",
     ):

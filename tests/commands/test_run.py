@@ -79,3 +79,21 @@ def test_recording_loads_no_torch_in_the_parent(opened: list[tuple[list[Path], A
 )
 def test_default_output(target: str, name: str) -> None:
     assert default_output(target) == Path(name)
+
+
+def test_measuring_can_be_asked_for_at_once(
+    opened: list[tuple[list[Path], Any]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    import capture
+
+    Path("script.py").write_text(GRAPH)
+    words = ["run", "--bench", "--free", "node:0", "--free", "type:kernel", "script.py", "0"]
+    assert cli.main(words) == 0
+    recording = capture.read("script.cgl")
+    (key,) = recording.graphs
+    benchmark = recording.benchmark(key)
+    assert benchmark is not None, capfd.readouterr()
+    assert benchmark.replay_ns
+    assert [item.asked for item in benchmark.removals] == ["node:0", "type:kernel"]
+    (_, options), *_ = opened
+    assert options["workload"].words == ["script.py", "0"]
