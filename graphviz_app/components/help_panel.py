@@ -37,7 +37,8 @@ WORDS = (
         "Search",
         "Words that are all in the type or the name, readable or mangled. type:memcpy, "
         "kernel:NAME and lane:3 find one entry of the legend, family:NAME all kernels that do the "
-        "same on other shapes, marks:NAME the nodes that an analysis marks; #12 is node 12. Where "
+        "same on other shapes, marks:NAME the nodes that an analysis marks, free:SELECTION those "
+        "of a what-if; #12 is node 12. Where "
         "origins are known, module:blocks.3, class:Linear, operator:aten.mm.default, "
         "source:model.py:35, phase:backward, autograd:NAME and label:NAME find nodes by them.",
     ),
@@ -56,7 +57,13 @@ WORDS = (
     (
         "Replay",
         "The strip under the graph and the timeline show one real replay. The wheel zooms, "
-        "dragging moves, a click selects the node on every page, a double-click zooms to it.",
+        "dragging moves, a click selects the node on every page, a double-click zooms to it. Arrows "
+        "on the timeline are dependencies: all where they are few, else the selected node's.",
+    ),
+    (
+        "Gain",
+        "What a replay would be shorter without some nodes. Predicted follows from durations, "
+        "edges and gaps; measured comes from replays with those nodes disabled.",
     ),
     ("Address", "The address bar always names what you see; a copied link reopens it."),
 )
