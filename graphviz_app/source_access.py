@@ -109,8 +109,9 @@ class SourceAccess:
             return SourceText(reason=f"{kind}, and was not stored with the recording")
         if not self.roots:
             return SourceText(
-                reason="the file was not stored with the recording; to read it from this machine "
-                "start `cglens view` with `--sources DIR`, the folder that holds it"
+                reason="the file was not stored with the recording (`cglens record "
+                "--store-sources` does that); to read it from this machine start `cglens view` "
+                "with `--sources DIR`, the folder that holds it"
             )
         return self._search(file)
 

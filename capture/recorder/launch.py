@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ from .timeline import TIMINGS
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "site"
 RUNNER = HERE / "runner.py"
+ORIGINS = "CGLENS_ORIGINS"
+"""Environment variable that switches origins off with ``0``."""
+SOURCES = "CGLENS_SOURCES"
+"""Environment variable that has the text of source files stored with ``1``."""
 WORKLOAD = "workload"
 """Name of the function that is captured when a script captures nothing itself."""
 
@@ -105,6 +109,7 @@ def run(
     folder: Path,
     timings: int | None = None,
     measure: MeasureRequest | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> int:
     """Run a workload while it is recorded and return its exit code.
 
@@ -121,6 +126,8 @@ def run(
         Replays of each graph to trace, instead of the default; 0 for none.
     measure : MeasureRequest, optional
         What to measure with replays of our own once the workload is done; nothing without it.
+    variables : mapping of str to str, optional
+        Environment variables that tell the recorder what else to do, such as :data:`SOURCES`.
 
     Returns
     -------
@@ -137,6 +144,7 @@ def run(
             environment[TIMINGS] = str(timings)
         if measure is not None:
             environment[MEASURE] = measure.to_json()
+        environment |= dict(variables or {})
         child = subprocess.Popen(  # noqa: S603 - the user's own command
             command, env=environment, close_fds=False
         )

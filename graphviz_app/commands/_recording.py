@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ def record_to(
     args: Sequence[str],
     timings: int | None = None,
     measure: MeasureRequest | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> tuple[Path, int, bool]:
     """Record a workload; return the file, the workload's exit code and whether it was written.
 
@@ -50,6 +51,8 @@ def record_to(
         Replays of each graph to trace; 0 for none.
     measure : MeasureRequest, optional
         What to measure once the workload has ended.
+    variables : mapping of str to str, optional
+        Environment variables for the recorder; see :func:`capture.recorder.launch.run`.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def record_to(
     typed = ["-m", target, *args] if module else [target, *args]
     folder = folders.make(output, typed, force)
     try:
-        code = launch.run(command, folder, timings, measure)
+        code = launch.run(command, folder, timings, measure, variables)
     except OSError as error:
         folders.remove(folder)
         raise GraphLensError(f"cannot start {command[0]}: {error}") from error

@@ -37,10 +37,31 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         help="Trace the first N replays of each graph with CUPTI for node timings; 0 for none. "
         "[default: 20]",
     ),
+    click.option(
+        "--origins/--no-origins",
+        default=True,
+        help="Note the source line, module and operator of every node. [default: origins]",
+    ),
+    click.option(
+        "--store-sources",
+        is_flag=True,
+        help="Put the text of your source files into the recording, for whoever opens it.",
+    ),
     click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
     click.argument("target"),
     click.argument("args", nargs=-1, type=click.UNPROCESSED),
 ]
+
+
+def recorder_variables(origins: bool, store_sources: bool) -> dict[str, str]:
+    """Return the environment variables that tell the recorder what to note of origins.
+
+    What was not asked for is left as the environment has it.
+    """
+    from capture.recorder.launch import ORIGINS, SOURCES
+
+    found = {} if origins else {ORIGINS: "0"}
+    return {**found, SOURCES: "1"} if store_sources else found
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -51,6 +72,8 @@ def record(
     output: Path | None,
     force: bool,
     timings: int | None,
+    origins: bool,
+    store_sources: bool,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -61,7 +84,8 @@ def record(
     without arguments that is warmed up, captured and replayed. A script that captures no graph
     and defines workload() has that captured. The exit code is the workload's.
     """
-    _, exit_code, _ = record_to(output, force, module, target, args, timings)
+    variables = recorder_variables(origins, store_sources)
+    _, exit_code, _ = record_to(output, force, module, target, args, timings, variables=variables)
     ctx.exit(exit_code)
 
 

@@ -10,7 +10,7 @@ import click
 from . import Command
 from ._recording import complain, default_output, record_to
 from ._serve import run_dashboard, server_options
-from .record import recording_options
+from .record import recorder_variables, recording_options
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -31,6 +31,8 @@ def run(
     output: Path | None,
     force: bool,
     timings: int | None,
+    origins: bool,
+    store_sources: bool,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -49,7 +51,16 @@ def run(
         from capture.measure_request import MeasureRequest
 
         request = MeasureRequest(bench=bench, removals=[("", item) for item in selections])
-    path, exit_code, written = record_to(output, force, module, target, args, timings, request)
+    path, exit_code, written = record_to(
+        output,
+        force,
+        module,
+        target,
+        args,
+        timings,
+        request,
+        recorder_variables(origins, store_sources),
+    )
     if written:
         from ..measuring import Workload
 

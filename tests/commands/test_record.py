@@ -7,13 +7,15 @@ import pytest
 from graphviz_app import cli
 from graphviz_app.commands import record
 
+PLAIN = (None, False, False, "x.py", (), None)
+
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     calls: list[tuple[object, ...]] = []
 
-    def record_to(*arguments: object) -> tuple[None, int, bool]:
-        calls.append(arguments)
+    def record_to(*arguments: object, variables: object) -> tuple[None, int, bool]:
+        calls.append((*arguments, variables) if variables else arguments)
         return None, 7, True
 
     monkeypatch.setattr(record, "record_to", record_to)
@@ -32,6 +34,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         (["--force", "x.py", "--", "-a"], (None, True, False, "x.py", ("--", "-a"), None)),
         (["m:f", ""], (None, False, False, "m:f", ("",), None)),
         (["--timings", "3", "x.py"], (None, False, False, "x.py", (), 3)),
+        (["--store-sources", "x.py"], (*PLAIN, {"CGLENS_SOURCES": "1"})),
+        (["--no-origins", "x.py"], (*PLAIN, {"CGLENS_ORIGINS": "0"})),
     ],
 )
 def test_the_workloads_own_options_are_left_alone(
