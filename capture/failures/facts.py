@@ -148,7 +148,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     node_count : int or None
         Nodes that were captured until then.
     operator : str
-        The last operator before the failure, such as ``"aten._local_scalar_dense.default"``.
+        The last operator that was called, such as ``"aten._local_scalar_dense.default"``.
+    broke_in : str
+        The operator in which the capture became invalid, where operators were seen.
     unjoined : tuple of int
         Positions of nodes that end a branch which the capturing stream does not wait for.
     others : tuple of (str, tuple of Frame)
@@ -165,6 +167,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     thread: str = ""
     node_count: int | None = None
     operator: str = ""
+    broke_in: str = ""
     unjoined: tuple[int, ...] = ()
     others: tuple[tuple[str, tuple[Frame, ...]], ...] = ()
     watched: bool = False

@@ -52,6 +52,8 @@ OPERATORS = (
     "aten.equal.",
     "aten.repeat_interleave.Tensor",
     "aten.bincount",
+    "aten.index.Tensor",
+    "aten.index_put",
     "aten.linalg_",
     "aten._linalg",
 )
@@ -70,7 +72,7 @@ def matches(facts: Facts) -> Match:
     said = facts.first.line
     if facts.code == CAPTURED_EVENT:
         return certain(f"CUDA refused to wait for, or ask about, an event of the capture: {said}")
-    data_dependent = any(name in facts.operator for name in OPERATORS)
+    data_dependent = any(name in facts.broke_in for name in OPERATORS)
     if facts.code != UNSUPPORTED:
         back = facts.method in ("cpu", "numpy", "tolist", "item")
         if back and "during cuda graph capture" in facts.message:
@@ -85,7 +87,7 @@ def matches(facts: Facts) -> Match:
     if facts.inside("torch/_tensor_str.py:_str", "torch/_tensor.py:__repr__"):
         return certain("a tensor's text needs its values")
     if data_dependent:
-        return certain(f"{facts.operator} reads its result on the host")
+        return certain(f"{facts.broke_in} reads its result on the host")
     if any(word in facts.call for word in LINEAR_ALGEBRA):
         return likely(f"`{facts.call}` checks on the host whether it succeeded")
     if facts.instruction in ("BINARY_SUBSCR", "BINARY_OP") and "[" in facts.call:

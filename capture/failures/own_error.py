@@ -20,7 +20,7 @@ def matches(facts: Facts) -> Match:
 
 KIND = FailureKind(
     name="own_error",
-    title="Error of the script itself",
+    title="Exception of the script itself",
     meaning="An exception left the capture before its end. It is not CUDA's, and would come "
     "without a capture as well.",
     advice=(

@@ -18,8 +18,8 @@ def matches(facts: Facts) -> Match:
         return certain(f"torch says: {facts.first.line}")
     if facts.code == UNSUPPORTED and facts.method in CALLS:
         return likely(f"`{facts.call}` copies from host memory, and CUDA refused it")
-    if facts.code == UNSUPPORTED and "aten._to_copy" in facts.operator:
-        return likely(f"{facts.operator} copied between host and GPU")
+    if facts.code == UNSUPPORTED and "aten._to_copy" in facts.broke_in:
+        return likely(f"{facts.broke_in} copied between host and GPU")
     return NO
 
 

@@ -113,11 +113,11 @@ class CaptureObserver(ReplayObserver):
             Whether that call instantiated the graph too.
         """
         with self._lock:
+            errors = self.errors.end(id(capture))
             tracked = self._track(graph)
             tracked.capture = None
             self.captured_count += 1
             info = self._info(capture)
-            errors = self.errors.end(id(capture))
             if capture.cause is not None:
                 cause = capture.cause
                 where = cause.place

@@ -62,7 +62,7 @@ class ErrorWatch:
         return list(self._listeners.get(key, ()))
 
     def abandon(self) -> None:
-        """Stop in a forked child, where no capture of the parent goes on."""
+        """Stop at once: in a forked child, or when nobody records any more."""
         self._lock = threading.Lock()
         self._listeners.clear()
         if self.on:

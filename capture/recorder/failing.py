@@ -75,6 +75,7 @@ def facts_of(
         thread=capture.thread,
         node_count=None if capture.extraction is None else len(capture.extraction.graph),
         operator=capture.operator,
+        broke_in=capture.broke_in,
         unjoined=unjoined,
         others=other_threads() if followed else (),
         watched=watched,

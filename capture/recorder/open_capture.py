@@ -77,6 +77,8 @@ class OpenCapture:
         """Work that was launched inside the capture and is not part of it."""
         self.operator = ""
         """The last operator before the end, where operators were recorded."""
+        self.broke_in = ""
+        """The operator in which the capture became invalid."""
         self.origins: CaptureOrigins | None = None
         self.found: Origins | None = None
         """Where the nodes come from, once they were read."""
@@ -103,6 +105,7 @@ class OpenCapture:
         if self.origins is not None:
             self.origins.stop()
             self.operator = self.origins.last_op()[0]
+            self.broke_in = self.origins.broke_in()
             self.left_out = self.origins.left_out()
 
     @property

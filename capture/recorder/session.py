@@ -58,6 +58,8 @@ class Session(CaptureObserver):
                 )
             sink.close(clock(), self.costs())
             self.sinks.remove(sink)
+            if not self.sinks:
+                self.errors.abandon()
 
     def finish(self) -> None:
         """Close every open capture and every sink, at the end of the process."""

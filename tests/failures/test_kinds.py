@@ -98,7 +98,7 @@ CASES: list[tuple[str, Facts]] = [
     ("host_sync", facts(REFUSED, at("loss.item()"))),
     ("host_sync", facts(REFUSED, at("x > 0", "POP_JUMP_IF_FALSE"))),
     ("host_sync", facts(REFUSED, at("f'{loss}'", "FORMAT_SIMPLE"))),
-    ("host_sync", facts(REFUSED, at("f(x)"), operator="aten._local_scalar_dense.default")),
+    ("host_sync", facts(REFUSED, at("f(x)"), broke_in="aten._local_scalar_dense.default")),
     ("pageable_copy", facts(REFUSED, at("x.to('cuda')"))),
     ("allocation", facts(REFUSED, at("lib.cudaMalloc(4)"))),
     ("other_thread", facts(REFUSED, at("event.query()"), raised_in="watchdog")),
