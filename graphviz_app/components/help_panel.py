@@ -57,8 +57,9 @@ WORDS = (
     (
         "Replay",
         "The strip under the graph and the timeline show one real replay. The wheel zooms, "
-        "dragging moves, a click selects the node on every page, a double-click zooms to it. Arrows "
-        "on the timeline are dependencies: all where they are few, else the selected node's.",
+        "dragging moves, a click selects the node on every page, a double-click zooms to it. "
+        "Arrows on the timeline are dependencies: all where they are few, else the selected "
+        "node's.",
     ),
     (
         "Gain",

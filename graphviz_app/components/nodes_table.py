@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
@@ -14,6 +13,7 @@ from .. import node_rows
 from ..ids import GraphPage, Shell
 from ..state import stored
 from ..store import Store
+from .block_grid import block_grid
 from .shell import SHELL
 
 NUMBERS = (
@@ -115,27 +115,7 @@ def box(times: bool = False, origins: bool = False) -> Component:
             for field, title, hint in NUMBERS
         ],
     ]
-    table: Component = dag.AgGrid(
-        id=GraphPage.TABLE,
-        className="grid",
-        rowModelType="infinite",
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": 26,
-            "headerHeight": 30,
-            "rowBuffer": 0,
-            "cacheBlockSize": node_rows.BLOCK,
-            "maxBlocksInCache": 20,
-            # More than one request at a time leaves a block loading for ever.
-            "maxConcurrentDatasourceRequests": 1,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "rowClassRules": {"chosen-row": {"function": "isChosen(params)"}},
-        },
-        style={"height": None, "width": "100%"},
-    )
+    table = block_grid(GraphPage.TABLE, columns, 26, 30)
     return html.Div(table, id=GraphPage.TABLE_BOX, className="nodes-box")
 
 

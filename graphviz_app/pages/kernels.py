@@ -6,7 +6,6 @@ import json
 from functools import partial
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
@@ -16,13 +15,13 @@ from capture.errors import GraphLensError
 from .. import kernel_rows, profiling, result_text, timing_facts
 from ..components import result_view
 from ..components.attributes import attributes
+from ..components.block_grid import block_grid
 from ..components.executables import picker
 from ..components.prose import prose
 from ..components.shell import SHELL
 from ..context import Context
 from ..ids import KernelsPage, Shell
 from ..naming import kernel_of
-from ..node_rows import BLOCK
 from ..search import term
 from ..state import stored
 from ..store import Store
@@ -232,28 +231,7 @@ def _node_table(timed: bool, origins: bool) -> Component:
     ]
     if timed:
         columns[3]["sort"] = "desc"
-    table: Component = dag.AgGrid(
-        id=KernelsPage.NODES,
-        className="grid",
-        rowModelType="infinite",
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": 28,
-            "headerHeight": 32,
-            "rowBuffer": 0,
-            "cacheBlockSize": BLOCK,
-            "maxBlocksInCache": 20,
-            # More than one request at a time leaves a block loading for ever.
-            "maxConcurrentDatasourceRequests": 1,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "rowClassRules": {"chosen-row": {"function": "isChosen(params)"}},
-        },
-        style={"height": None, "width": "100%"},
-    )
-    return table
+    return block_grid(KernelsPage.NODES, columns, 28, 32)
 
 
 def skeleton() -> Component:
