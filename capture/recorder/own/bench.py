@@ -62,7 +62,7 @@ def measure(
     HungError
         A replay did not end.
     """
-    setup.restore(begin=True)
+    setup.restore(always=True)
     executable = setup.instantiate()
     setup.pace(executable)
     between()

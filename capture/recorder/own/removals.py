@@ -108,7 +108,7 @@ def measure(
     if not pending:
         return
     whole, without = setup.ready(), setup.ready()
-    setup.restore(begin=True)
+    setup.restore(always=True)
     setup.pace(whole)
     for number, removal in enumerate(pending):
         benchmark.removals.append(removal)
@@ -152,9 +152,9 @@ def _one(
     batches = 0
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
         count = min(watch.batch, replays - len(removal.with_ns))
-        setup.restore(begin=not batches)
+        setup.restore(always=True)
         removal.with_ns += watch.warm_ns(whole, count)
-        setup.restore()
+        setup.restore(always=True)
         removal.without_ns += watch.warm_ns(without, count)
         batches += 1
     for position in positions:

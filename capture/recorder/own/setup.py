@@ -121,9 +121,9 @@ class Setup:
         self.settle(executable)
         return executable
 
-    def restore(self, *, begin: bool = False) -> None:
-        """Put memory back before a batch; where that takes long, only where a phase begins."""
-        if self._slow and not begin:
+    def restore(self, *, always: bool = False) -> None:
+        """Put memory back before a batch; where that takes long, only where it must be done."""
+        if self._slow and not always:
             return
         start = perf_counter()
         self.state.restore(self.watch.stream, blank=self.blank)
