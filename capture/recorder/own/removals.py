@@ -153,9 +153,9 @@ def _one(
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
         count = min(watch.batch, replays - len(removal.with_ns))
         setup.restore(always=True)
-        removal.with_ns += watch.warm_ns(whole, count)
+        removal.with_ns += watch.warm_ns(whole, count, setup.wipe)
         setup.restore(always=True)
-        removal.without_ns += watch.warm_ns(without, count)
+        removal.without_ns += watch.warm_ns(without, count, setup.wipe)
         batches += 1
     for position in positions:
         setup.set_enabled(without, position, True)

@@ -20,6 +20,9 @@ ALL_TABLES_BYTES = 16 << 20
 MOST_FOREIGN_BYTES = 8 << 30
 """Of one allocation outside torch's allocator; larger ones are somebody's pool."""
 COMPARED_BYTES = 1 << 20
+SMALL_BYTES = 2 << 20
+"""torch puts tensors below 1 MiB into segments of this size."""
+MOST_SMALL = 64
 
 
 class TooLargeError(GraphLensError):
@@ -204,6 +207,20 @@ class SavedState:
                 self._driver.fill(region.start, region.size_bytes, 0, stream)
             else:
                 self._driver.copy(region.start, there, region.size_bytes, stream)
+
+    def small_temporaries(self) -> list[Region]:
+        """Return temporaries that are no larger than what tables of indices are, joined.
+
+        Empty where there are so many that filling them before every replay takes long.
+        """
+        found: list[Region] = []
+        for region in self.regions:
+            if region not in self._temporaries or region.size_bytes > SMALL_BYTES:
+                continue
+            if found and found[-1].start + found[-1].size_bytes == region.start:
+                region = Region(found[-1].start, found.pop().size_bytes + region.size_bytes)
+            found.append(region)
+        return found if len(found) <= MOST_SMALL else []
 
     def differing(self, stream: int, most_bytes: int = COMPARED_BYTES) -> tuple[int, int]:
         """Compare memory with the copy, from the smallest region on.

@@ -86,6 +86,7 @@ class Setup:
         self._flags = TORCH_FLAGS
         self.blank = False
         """Whether temporaries are filled with zeros before a batch: where nodes are left out."""
+        self._small = state.small_temporaries()
         self._slow = False
 
     def instantiate(self, *, keep: bool = True) -> int:
@@ -130,6 +131,18 @@ class Setup:
         self.watch.idle()
         if perf_counter() - start > SLOW_RESTORE_S:
             self._slow = True
+
+    @property
+    def wipe(self) -> Callable[[], None] | None:
+        """What fills small temporaries with zeros before each replay of a batch, if it is to be."""
+        if not (self.blank and self._small):
+            return None
+
+        def fill() -> None:
+            for region in self._small:
+                self.driver.fill(region.start, region.size_bytes, 0, self.watch.stream)
+
+        return fill
 
     @property
     def restores_rarely(self) -> bool:

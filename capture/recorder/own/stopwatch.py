@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter_ns as clock
 
@@ -108,12 +109,20 @@ class Stopwatch:
         """Return the GPU time of one replay, whatever came before."""
         return self._timed(executable, 1, None, gated=False)[0]
 
-    def warm_ns(self, executable: int, count: int) -> list[int]:
+    def warm_ns(
+        self, executable: int, count: int, prepare: Callable[[], None] | None = None
+    ) -> list[int]:
         """Return GPU times of replays, at most a batch, one right after another.
 
         One more runs before them, so that the L2 holds what a replay leaves there.
+
+        Parameters
+        ----------
+        executable, count : int
+        prepare : callable, optional
+            Puts work into the stream before every replay.
         """
-        return self._timed(executable, count, None, gated=True, first=True)
+        return self._timed(executable, count, prepare, gated=True, first=True)
 
     def cold_ns(self, executable: int, count: int, flush: tuple[int, int]) -> list[int]:
         """Return GPU times of replays after each of which other memory was written.
@@ -123,13 +132,17 @@ class Stopwatch:
         flush : tuple of int
             Address and size of that memory.
         """
-        return self._timed(executable, count, flush, gated=True)
+
+        def write() -> None:
+            self.driver.fill(*flush, 1, self.stream)
+
+        return self._timed(executable, count, write, gated=True)
 
     def _timed(
         self,
         executable: int,
         count: int,
-        flush: tuple[int, int] | None,
+        prepare: Callable[[], None] | None,
         *,
         gated: bool,
         first: bool = False,
@@ -139,10 +152,12 @@ class Stopwatch:
         gate = self._close_gate() if gated and self.gated and not self.ungated else None
         try:
             if first:
+                if prepare is not None:
+                    prepare()
                 driver.launch(executable, stream)
-            for number, (before, after) in enumerate(pairs):
-                if flush is not None:
-                    driver.fill(*flush, number & 1, stream)
+            for before, after in pairs:
+                if prepare is not None:
+                    prepare()
                 driver.record_event(before, stream)
                 driver.launch(executable, stream)
                 driver.record_event(after, stream)

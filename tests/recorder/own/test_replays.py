@@ -13,7 +13,7 @@ from capture.measure_request import EACH
 from capture.recorder.own import bench as benches
 from capture.recorder.own import costs, removals
 from capture.recorder.own.saved_state import Region, SavedState
-from capture.recorder.own.setup import Budget
+from capture.recorder.own.setup import Budget, Setup
 from capture.recorder.own.stopwatch import BATCH, HungError, Stopwatch
 from capture.timings import Timings
 from tests.driver.replay_contract import setting
@@ -219,6 +219,9 @@ def test_what_left_out_nodes_would_have_written_is_zero(bench: Bench) -> None:
         [Region(scratch, size), Region(bench.memory, SIZE)],
         temporaries={(scratch, size)},
     )
+    setup = Setup(
+        bench.driver, built, setup.clone, setup.nodes, setup.state, Stopwatch(bench.driver)
+    )
     setup.blank = True
     seen: list[bytes] = []
     run = bench.driver._run
@@ -229,6 +232,14 @@ def test_what_left_out_nodes_would_have_written_is_zero(bench: Bench) -> None:
         run(type_, payload)
 
     bench.driver._run = watching
+    # A replay leaves something there, too: zeros are wanted before each.
+    launch = bench.driver.launch
+
+    def leaving(*arguments: int) -> None:
+        launch(*arguments)
+        ctypes.memset(scratch, 0xEE, size)
+
+    bench.driver.launch = leaving
     benchmark = Benchmark(graph="a")
     found = [Removal(asked="node:0", nodes=["0"])]
     removals.measure(setup, benchmark, found, 5, Budget(60), lambda: None)

@@ -99,6 +99,17 @@ def test_tables_of_addresses_are_followed(bench: Bench) -> None:
     assert set(found.regions) == {Region(bench.memory, SIZE), Region(target, 64)}
 
 
+def test_small_temporaries_are_joined(bench: Bench) -> None:
+    base = bench.driver.allocate(4 << 20)
+    regions = [Region(base, 512), Region(base + 512, 512), Region(base + 2048, 512)]
+    large = Region(base + 4096, 3 << 20)
+    state = SavedState(bench.driver, [*regions, large], temporaries=[*regions, large])
+    assert state.small_temporaries() == [Region(base, 1024), Region(base + 2048, 512)]
+    apart = [Region(base + 1024 * at, 512) for at in range(65)]
+    assert SavedState(bench.driver, apart, temporaries=apart).small_temporaries() == []
+    assert SavedState(bench.driver, apart).small_temporaries() == []
+
+
 def test_nothing_to_save(bench: Bench) -> None:
     state = SavedState(bench.driver, [])
     state.restore(0)
