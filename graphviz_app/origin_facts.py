@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from capture.origin_index import Line, OriginIndex
 from capture.origins import Compiled, Frame, Operator
 
+from . import format as text
+from .facts import Fact, Section
 from .origin_text import PHASE_NAMES
 
 
@@ -48,6 +50,37 @@ class NodeOrigin:
     thread: str
     label: str
     missing: dict[str, str] = field(default_factory=dict)
+
+
+def coverage(index: OriginIndex) -> Section:
+    """Return of how many nodes of a graph line, operator and module are known, and why not of all.
+
+    Nodes of bodies count with the node that holds them.
+    """
+    how = "; ".join(index.origins.how)
+    known = {
+        "source line": sum(1 for charge in index.charges if charge.lines),
+        "operator": sum(1 for operators in index.node_operators if operators),
+        "module": sum(1 for modules in index.node_modules if modules),
+    }
+    facts = [
+        Fact(
+            name,
+            f"{text.count_text(count)} ({text.share_text(count, index.count)})"
+            if index.count
+            else text.ABSENT,
+            f"{count:,} of {index.count:,} nodes",
+            how,
+        )
+        for name, count in known.items()
+    ]
+    phases = index.column("phase")
+    for phase in range(1, len(PHASE_NAMES)):
+        count = phases.count(phase)
+        if count:
+            facts.append(Fact(PHASE_NAMES[phase], text.counted(count, "node"), "", how))
+    facts += [Fact("", f"{name}: {why}", "", how) for name, why in index.origins.missing.items()]
+    return Section("Origins", facts, source=how)
 
 
 def node_origin(index: OriginIndex, position: int) -> NodeOrigin:

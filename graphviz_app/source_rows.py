@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from capture.analysis.origin_totals import Costs, Totals, everything
@@ -46,6 +46,7 @@ def line_rows(
     file: FileRow,
     lines: Sequence[str],
     chosen: int = 0,
+    selected: Container[int] = (),
 ) -> list[dict[str, Any]]:
     """Return every line of a file for ag-grid; without its text, the lines that have nodes.
 
@@ -58,6 +59,8 @@ def line_rows(
         Its text; empty where there is none.
     chosen : int
         Number of the line that is marked.
+    selected : container of int
+        Lines of the node that is selected, marked as well.
     """
     charged = {row.line.line: row for row in file.lines}
     whole = max((_size(report, row) for row in file.lines), default=0)
@@ -67,7 +70,11 @@ def line_rows(
     past = [number for number in sorted(charged) if number > len(lines)] if lines else []
     found = []
     for number in [*numbers, *(past if len(lines) <= MOST_LINES else [])]:
-        row: dict[str, Any] = {"id": str(number), "line": number, "chosen": number == chosen}
+        row: dict[str, Any] = {
+            "id": str(number),
+            "line": number,
+            "chosen": number == chosen or number in selected,
+        }
         if number <= len(lines):
             row["code"] = lines[number - 1][:MOST_CHARACTERS]
         charge = charged.get(number)

@@ -11,7 +11,7 @@ from capture.errors import FormatError
 from capture.model import Edge, Graph, GraphInfo, Node, Recording
 
 from .. import format as text
-from .. import naming, node_costs, profiling, timing_facts
+from .. import naming, node_costs, origin_facts, profiling, timing_facts
 from ..context import Context
 from ..facts import Section
 from ..graph_facts import graph_sections, recording_sections
@@ -45,7 +45,10 @@ def panel(context: Context) -> Children:
         ]
     info = store.info(state.recording, state.graph)
     if state.node is None:
-        return [heading("Graph", info.name), *sections(_graph(context, info, recording))]
+        return [
+            heading("Graph", info.name),
+            *sections([*_graph(context, info, recording), *_coverage(context, info, recording)]),
+        ]
     picture = store.picture(state.recording, state.graph, state.body)
     node = picture.graph.node(state.node)
     return [
@@ -73,6 +76,15 @@ def _graph(context: Context, info: GraphInfo, recording: Recording) -> list[Sect
     except FormatError as error:
         times = [damaged(error)]
     return [*found[:1], *times, *found[1:]]
+
+
+def _coverage(context: Context, info: GraphInfo, recording: Recording) -> list[Section]:
+    """Return of how many nodes it is known where they come from."""
+    if info.key not in recording.with_origins:
+        return []  # among the kinds of evidence stands why
+    state = context.state
+    index = context.store.origins(state.recording, info.key, "", state.executable)
+    return [] if index is None else [origin_facts.coverage(index)]
 
 
 def damaged(error: FormatError) -> Section:

@@ -10,6 +10,7 @@ from dash import ClientsideFunction, Dash, Input, html
 from dash.development.base_component import Component
 
 from capture.analysis.source_lines import FileRow
+from capture.origin_index import Line
 
 from .. import source_rows
 from ..components.attributes import attributes
@@ -53,14 +54,16 @@ def layout(context: Context) -> Component:
     if not files:
         why = report.index.origins.missing.get("stack", "no stack holds a line of the user's")
         return no_origins(context, "Source", f"No node has a source line: {why.rstrip('.')}.")
-    file, line = source_rows.chosen_place(state.view, files)
+    file, line = source_rows.chosen_place(state.view or selected_file(context, report), files)
     items = file_list(report, file)
     note = caution_of(context, report)
     if file is None:
         name = state.view
         return view(items, [html.P(f"No node of this graph comes from {name}.")], [], note=note)
     source = store.sources.read(file.file, report.index.origins)
-    rows = source_rows.line_rows(context, report, file, source.lines, line)
+    marked = selected_lines(context, report, file)
+    line = line or min(marked, default=0)
+    rows = source_rows.line_rows(context, report, file, source.lines, line, marked)
     return view(
         items,
         head(context, file, source, line),
@@ -71,6 +74,24 @@ def layout(context: Context) -> Component:
         choice=picker(context),
         without=without_text(report),
     )
+
+
+def selected_file(context: Context, report: OriginReport) -> str:
+    """Return the file of the selected node's first line; empty without one."""
+    lines = _selected(context, report)
+    return lines[0].file if lines else ""
+
+
+def selected_lines(context: Context, report: OriginReport, file: FileRow) -> set[int]:
+    """Return the lines of a file that the selected node is charged to."""
+    return {line.line for line in _selected(context, report) if line.file == file.file}
+
+
+def _selected(context: Context, report: OriginReport) -> list[Line]:
+    node = context.state.node
+    if node is None or node >= report.index.count:
+        return []
+    return [report.index.lines[at] for at in report.index.charges[node].lines]
 
 
 def hottest(rows: list[dict[str, Any]]) -> int:
@@ -277,7 +298,7 @@ PAGE = Page(
     description="Nodes and times beside each line of source",
     search_hint="Search nodes  /",
     needs_graph=True,
-    place=("page", "recording", "graph", "body", "view", "executable"),
+    place=("page", "recording", "graph", "body", "node", "view", "executable"),
     layout=layout,
     skeleton=skeleton,
     register=register,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from capture.errors import FormatError
-from capture.model import Recording
+from capture.model import Failure, Recording
 from capture.origins import Origins
 from graphviz_app import node_rows, origin_rows, source_rows
 from graphviz_app.app import create_app
@@ -374,3 +374,37 @@ def test_a_large_graph_is_added_up_once_and_in_full() -> None:
     colouring = store.picture("o", key).colourings["module"]
     assert np.bincount(colouring.index).sum() == len(made[1])
     assert len(colouring.legend) < 60
+
+
+def test_the_panel_of_a_graph_says_of_how_many_nodes_the_origin_is_known(
+    app: dash.Dash, keys: list[str]
+) -> None:
+    shown = details_at(app, page="graph", recording="o", graph=keys[0])
+    total = 24 * DEPTH + 7 + 4 + 2 + 5
+    assert f"{total} (100 %)" in shown
+    assert f"{24 * DEPTH + 7} (" in shown, "the loss, the optimizer and zeroing have no module"
+
+
+def test_the_source_page_opens_at_the_selected_node(app: dash.Dash, keys: list[str]) -> None:
+    search = f"?recording=o&graph={quote(keys[0])}&node=0"
+    shown = page_at(app, "/source", search)[Shell.CONTENT]["children"]
+    (table,) = tables(json.loads(json.dumps(shown)))
+    (marked,) = [row for row in table["rowData"] if row["chosen"]]
+    assert "zero_grad" in marked["code"]
+    assert table["scrollTo"]["rowId"] == marked["id"]
+
+
+def test_a_failed_capture_has_its_origins_too() -> None:
+    build, graph = origins.transformer(1)
+    made = origins.recording((build, graph), timed=False)
+    (key,) = made.graphs
+    info = made.graphs[key]
+    info.failure = Failure(error="cudaErrorStreamCaptureUnsupported", message="no")
+    failed = Recording(made.metadata, [], [info], load=made.graph, origins={key: build.origins})
+    app = create_app(Store([("f", failed)]))
+    for page in ("modules", "operators", "source"):
+        shown = json.dumps(
+            page_at(app, f"/{page}", f"?recording=f&graph={quote(key)}")[Shell.CONTENT]["children"]
+        )
+        assert "blocks.0" in shown or "aten.addmm" in shown or "model.py" in shown
+    assert "blocks.0.norm1" in details_at(app, page="graph", recording="f", graph=key, node=3)
