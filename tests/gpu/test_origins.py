@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import capture
-from capture.analysis.origin_index import BACKWARD, FORWARD, OPTIMIZER, OriginIndex
 from capture.model import Graph, Recording
+from capture.origin_index import BACKWARD, FORWARD, OPTIMIZER, OriginIndex
 from capture.origins import Origins
 from capture.recorder import process
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -218,7 +218,7 @@ def test_derivatives_are_the_ones_without_recording(record: Record) -> None:
     assert {"aten.scatter_.src", "aten.add_.Tensor"} <= names
 
 
-class Square(torch.autograd.Function):  # type: ignore[misc,name-defined]
+class Square(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
@@ -230,7 +230,7 @@ class Square(torch.autograd.Function):  # type: ignore[misc,name-defined]
         return 2 * x * grad
 
 
-class Mixed(torch.nn.Module):  # type: ignore[misc,name-defined]
+class Mixed(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.first = torch.nn.Linear(32, 32)
@@ -246,7 +246,8 @@ class Mixed(torch.nn.Module):  # type: ignore[misc,name-defined]
 
 def settings() -> dict[str, Callable[[Callable[[], Any]], Any]]:
     from torch.profiler import ProfilerActivity, profile
-    from torch.utils._python_dispatch import TorchDispatchMode
+
+    TorchDispatchMode: Any = torch.utils._python_dispatch.TorchDispatchMode  # noqa: N806
 
     class Mode(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(
@@ -481,11 +482,13 @@ def test_a_failing_capture_names_the_operator(record: Record) -> None:
         return float(x.sum().item())
 
     def work() -> None:
-        graph = torch.cuda.CUDAGraph()
-        with pytest.raises(RuntimeError), torch.cuda.graph(graph):
+        def step() -> None:
             y = x + 1
             y.mul_(2)
             guilty()
+
+        with pytest.raises(RuntimeError):
+            captured(step)()
 
     warm(lambda: x + 1)
     recording = record(work)
