@@ -65,7 +65,9 @@ def curve_of(store: Store, recording: str) -> list[CurveRow]:
     return store.remember(("curve", opened.id), make, lambda rows: ROW_BYTES * (len(rows) + 1))
 
 
-def gains_of(store: Store, recording: str, key: str, subject: Subject) -> list[Gain]:
+def gains_of(
+    store: Store, recording: str, key: str, subject: Subject, executable: str = ""
+) -> list[Gain]:
     """Return stored removals of a graph, with those that were measured from here.
 
     A recording that was made by measuring this session's workload holds the same graph when its
@@ -73,7 +75,7 @@ def gains_of(store: Store, recording: str, key: str, subject: Subject) -> list[G
     """
     opened = store.get(recording)
     info = opened.recording.info(key)
-    each = store.result(recording, key, "", "what_if") if subject.is_timed else None
+    each = store.result(recording, key, "", "what_if", executable) if subject.is_timed else None
     ours = store.measurer.measured if store.measurer is not None else []
     of_session = opened.id in ours or opened.id == next(iter(store.opened))
     found: list[Gain] = []
@@ -88,8 +90,12 @@ def gains_of(store: Store, recording: str, key: str, subject: Subject) -> list[G
     return gain_facts.ranked(found)
 
 
-def prediction(store: Store, recording: str, key: str, subject: Subject, asked: str) -> Gain:
+def prediction(
+    store: Store, recording: str, key: str, subject: Subject, asked: str, executable: str = ""
+) -> Gain:
     """Return what a selection is predicted to gain, without measurements.
+
+    `executable` names the one that `subject` has its timings from.
 
     Raises
     ------
@@ -100,5 +106,5 @@ def prediction(store: Store, recording: str, key: str, subject: Subject, asked: 
     name = subject.label(nodes[0]) if len(nodes) == 1 else ""
     if not subject.is_timed:
         return Gain(asked, len(nodes), name=name)
-    each = store.result(recording, key, "", "what_if")
+    each = store.result(recording, key, "", "what_if", executable)
     return Gain(asked, len(nodes), gain_facts.predicted(subject, nodes, each), name=name)

@@ -11,7 +11,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from capture.analysis import Result, Subject
-from capture.errors import GraphLensError, LookupFailed
+from capture.errors import FormatError, GraphLensError, LookupFailed
 from capture.selection import families, select
 
 from .. import benchmark_facts, gain_facts, measurements, result_text, timing_facts
@@ -20,6 +20,7 @@ from ..components import measure_panel, result_view
 from ..components.attributes import attributes
 from ..components.choice import choice
 from ..components.details import go_link
+from ..components.executables import picker
 from ..components.facts import fact_head
 from ..components.gains_table import MEASURED_NOTE, PREDICTED_NOTE, measured_gains
 from ..components.measure_panel import PanelIds, Task
@@ -61,17 +62,22 @@ def layout(context: Context) -> Component:
     store.info(state.recording, state.graph)
     subject = store.subject(state.recording, state.graph, "", state.executable)
     asked = state.view.strip()
-    gains = measurements.gains_of(store, state.recording, state.graph, subject)
+    place = (state.recording, state.graph)
     gain: Gain | None = None
     problem = ""
+    gains: list[Gain] = []
+    try:
+        gains = measurements.gains_of(store, *place, subject, state.executable)
+    except FormatError as error:  # predictions do not need them
+        problem = f"what was measured cannot be read: {error}"
     if asked:
         try:
-            gain = measurements.prediction(store, state.recording, state.graph, subject, asked)
+            gain = measurements.prediction(store, *place, subject, asked, state.executable)
         except LookupFailed as error:
             problem = str(error)
     return view(
         asked,
-        controls(subject, asked),
+        [*controls(subject, asked), *picker(context)],
         answer(context, subject, gain, gains, problem),
         panel(context, asked if gain is not None else ""),
         measured_gains(context, gains),
@@ -157,10 +163,12 @@ def answer(
     context: Context, subject: Subject, gain: Gain | None, gains: list[Gain], problem: str
 ) -> list[Any]:
     """Return what the selection that was asked for gains."""
+    untimed = [] if subject.is_timed else [html.P(prose(timing_facts.absent_text(subject)))]
     if problem:
         sentence = f"{problem[:1].upper()}{problem[1:].rstrip('.')}."
-        return [html.P(prose(sentence), className="summary")]
-    untimed = [] if subject.is_timed else [html.P(prose(timing_facts.absent_text(subject)))]
+        untimed.insert(0, html.P(prose(sentence), className="summary"))
+        if gain is None:
+            return untimed
     if gain is None:
         return [html.P(HOW, className="summary"), *untimed]
     facts = [fact_head(fact) for fact in head(subject, gain, gains)]

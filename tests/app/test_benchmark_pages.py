@@ -9,6 +9,7 @@ import dash
 import pytest
 
 from capture.benchmarks import Benchmark, Conditions, Removal
+from capture.errors import FormatError
 from graphviz_app import benchmark_facts, disturbances, gain_facts, measurements, node_costs
 from graphviz_app.app import create_app
 from graphviz_app.benchmark_facts import compare, payback
@@ -265,6 +266,22 @@ def test_a_negative_marginal_cost_is_a_value() -> None:
     costs.nodes.marginal_ns[0] = -700
     assert node_costs.node_cost(costs.nodes, 0) == (3_100, -700)
     assert node_costs.node_cost(costs.nodes, 2) == (None, None)
+
+
+def test_damaged_benchmarks_leave_predictions_to_look_at() -> None:
+    made = synthetic.recording({"layers": synthetic.layers(8)}, failed=False, timed=["layers"])
+
+    def broken() -> Benchmark:
+        raise FormatError("synthetic damage")
+
+    made._evidence["benchmarks"][LAYERS] = broken
+    app = create_app(Store([("r.cgl", made)]))
+    query = "graph=train.py:layers%230&view=type:kernel"
+    content = shown(app, "whatif", query)
+    assert "What was measured cannot be read: synthetic damage." in content
+    assert "predicted gain" in content
+    assert "Synthetic damage." in shown(app, "benchmarks", "graph=train.py:layers%230")
+    assert "synthetic damage" not in shown(app, "timeline", "graph=train.py:layers%230")
 
 
 def test_what_a_foreign_file_calls_its_command_is_not_taken_for_one() -> None:

@@ -11,6 +11,7 @@ import pytest
 from capture.analysis import Subject
 from capture.model import Executable, Graph, Recording, Topology
 from capture.timings import Timings
+from graphviz_app import measurements
 from graphviz_app.app import create_app
 from graphviz_app.figures.replay import arrows_of, bars_of, encode_replay
 from graphviz_app.ids import KernelsPage, Shell
@@ -56,7 +57,7 @@ def shown(app: dash.Dash, page: str, query: str) -> str:
     return json.dumps(page_at(app, f"/{page}", f"?{query}")[Shell.CONTENT]["children"])
 
 
-@pytest.mark.parametrize("page", ["timeline", "kernels", "graph"])
+@pytest.mark.parametrize("page", ["timeline", "kernels", "graph", "whatif"])
 def test_a_choice_appears_where_a_graph_has_several(app: dash.Dash, page: str) -> None:
     assert "executable slow, 44 replays" in shown(app, page, QUERY)
     alone = "recording=one&graph=train.py:layers%230"
@@ -94,6 +95,18 @@ def test_everything_follows_the_choice(app: dash.Dash, store: Store) -> None:
     assert "/replay/two?graph=train.py%3Alayers%230&executable=slow" in shown(
         app, "timeline", f"{QUERY}&executable=slow"
     )
+
+
+def test_predictions_are_of_the_chosen_executable(store: Store) -> None:
+    gains = [
+        measurements.prediction(
+            store, "two", LAYERS, store.subject("two", LAYERS, "", name), "all", name
+        ).predicted_ns
+        for name in ("", "slow")
+    ]
+    first, slow = gains
+    assert first
+    assert slow == 2 * first
 
 
 def test_an_executable_that_is_not_the_graphs_shows_the_usual_one(store: Store) -> None:
