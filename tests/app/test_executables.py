@@ -105,8 +105,8 @@ def test_predictions_are_of_the_chosen_executable(store: Store) -> None:
         for name in ("", "slow")
     ]
     first, slow = gains
-    assert first
-    assert slow == 2 * first
+    assert first is not None
+    assert slow == pytest.approx(2 * first, rel=0.02)  # gaps stay what they are
 
 
 def test_an_executable_that_is_not_the_graphs_shows_the_usual_one(store: Store) -> None:
