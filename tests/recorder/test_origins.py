@@ -22,7 +22,7 @@ FIRST, SECOND = 0x10, 0x20
 
 
 def row(before: Any, after: Any, what: int = 0, opened: int = 0, **changes: Any) -> Row:
-    values = {
+    values: dict[str, Any] = {
         "stream": FIRST,
         "thread": 1,
         "stack": -1,
