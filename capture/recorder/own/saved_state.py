@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...driver.replay_protocol import ReplayDriver
 from ...errors import GraphLensError
-from .pointers import BlockMap
+from ...memory.addresses import BlockMap
 
 SPARE_BYTES = 1 << 30
 """Device memory that is left alone: executables and the script's libraries need some."""

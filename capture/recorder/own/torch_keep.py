@@ -12,9 +12,9 @@ from typing import Any
 from ...driver.records import RELAXED
 from ...driver.replay_protocol import ReplayDriver
 from ...measure_request import MeasureRequest
+from ...memory.addresses import Pointer, addresses, blocks_of
 from ...model import Graph
 from ..open_capture import OpenCapture
-from .pointers import Pointer, addresses, blocks_of
 from .safety import refusal
 
 MOST_FOREIGN = 20_000

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...benchmarks import Benchmark
 from ...errors import GraphLensError
+from ...memory.addresses import addresses, blocks_of, lost, temporaries_of
 from .conditions import Watcher
-from .pointers import addresses, blocks_of, lost, temporaries_of
 from .saved_state import SavedState, TooLargeError, host_bytes, plan
 from .setup import Setup
 from .stopwatch import Stopwatch

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from capture.memory.addresses import Block, BlockMap
 from capture.model import Graph
-from capture.recorder.own.pointers import Block, BlockMap
 from capture.recorder.own.saved_state import SavedState
 from capture.recorder.own.setup import Setup
 from capture.recorder.own.stopwatch import Stopwatch

@@ -364,7 +364,7 @@ def test_a_child_graph_is_left_out_as_a_whole(bench: Bench) -> None:
 
 
 def test_memory_is_put_back_before_every_batch(bench: Bench) -> None:
-    from capture.recorder.own.pointers import addresses
+    from capture.memory.addresses import addresses
     from capture.recorder.own.saved_state import SavedState, plan
 
     built = bench.adds(1)

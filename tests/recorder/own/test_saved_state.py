@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.recorder.own.pointers import Block, BlockMap, addresses
+from capture.memory.addresses import Block, BlockMap, addresses
 from capture.recorder.own.saved_state import (
     MOST_HOST_BYTES,
     Region,

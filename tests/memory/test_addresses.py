@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from capture.recorder.own.pointers import (
+from capture.memory.addresses import (
     Block,
     BlockMap,
     Pointer,

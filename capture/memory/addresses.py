@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...model import Graph
+from ..model import Graph
 
 LOWEST, END = 1 << 32, 1 << 47
 """Where CUDA places memory on 64-bit systems: words outside are no addresses."""
