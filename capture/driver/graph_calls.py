@@ -109,7 +109,8 @@ class GraphCalls:
             *(ctypes.c_void_p(ctypes.addressof(output)) for output in outputs),
         )
 
-        def tip() -> Tip:
+        # The driver writes to all of them, so all of them have to live as long as the function.
+        def tip(_: object = outputs) -> Tip:
             if call() or status.value != 1:
                 return NOT_CAPTURING
             found = count.value
