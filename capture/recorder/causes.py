@@ -51,7 +51,7 @@ def chain(error: BaseException, thread: str = "", before: int = 0) -> list[Raise
     while current is not None and id(current) not in seen and len(seen) < MAX_CHAIN:
         seen.add(id(current))
         item = raised(current, thread)
-        if is_cuda(item.error, item.message, item.code):
+        if item.code is not None or says_cuda(current, item.message):
             found.insert(0, item)
         current = current.__cause__ or current.__context__
     return found
@@ -64,7 +64,7 @@ def raised_at(error: BaseException, frame: FrameType | None, thread: str) -> Rai
 
 def described(error: BaseException, thread: str, frames: list[tuple[CodeType, int, int]]) -> Raised:
     """Describe an exception with frames as (code, line, offset of the instruction)."""
-    frames = [frame for frame in frames if not _is_ours(frame[0])]
+    frames = [frame for frame in frames if not is_ours(frame[0].co_filename)]
     outer = [frame for frame in frames[MAX_FRAMES:MAX_DEPTH] if is_user(frame[0].co_filename)]
     message = message_of(error)
     code = getattr(error, "error_code", None)  # of torch.AcceleratorError, from torch 2.9 on
@@ -83,7 +83,9 @@ def described(error: BaseException, thread: str, frames: list[tuple[CodeType, in
 
 def stack_of(frame: FrameType | None, most: int = MAX_FRAMES) -> tuple[Frame, ...]:
     """Describe what a thread is doing, innermost first."""
-    return tuple(frame_of(*item) for item in islice(_up(frame), most) if not _is_ours(item[0]))
+    return tuple(
+        frame_of(*item) for item in islice(_up(frame), most) if not is_ours(item[0].co_filename)
+    )
 
 
 def frame_of(code: CodeType, line: int, offset: int) -> Frame:
@@ -132,6 +134,23 @@ def is_user(file: str) -> bool:
     return not (torch and file.startswith(os.path.dirname(torch) + os.sep))
 
 
+def is_ours(file: str) -> bool:
+    """Say whether a file is part of the recorder."""
+    return file.startswith(_HERE)
+
+
+def says_cuda(error: BaseException, message: str) -> bool:
+    """Say whether an exception is CUDA's or one of its libraries'.
+
+    Many exceptions are raised and caught in silence, such as those of Python's imports, whose
+    messages are names of modules. So a word in the message is not enough.
+    """
+    name = type(error).__qualname__
+    if code_of(message) is not None or "AcceleratorError" in name or "cuda" in name.lower():
+        return True
+    return isinstance(error, RuntimeError) and is_cuda(name, message)
+
+
 def expression(code: CodeType, offset: int) -> str:
     """Return the source text of what an instruction evaluates, on one line; empty if unknown."""
     place = next(islice(code.co_positions(), offset // 2, None), None)
@@ -159,10 +178,6 @@ def _instruction(code: CodeType, offset: int) -> str:
     while offset >= 2 and dis.opname[instructions[offset]] == "CACHE":
         offset -= 2
     return dis.opname[instructions[offset]]
-
-
-def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_HERE)
 
 
 def _walk(traceback: TracebackType | None) -> Iterator[tuple[CodeType, int, int]]:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any
 
-from ..failures.facts import Raised, is_cuda
-from .causes import raised_at
+from ..failures.facts import Raised
+from .causes import is_ours, raised_at, says_cuda
 
 MOST = 16
 """Errors that are kept of one capture; the first ones matter."""
@@ -95,12 +95,12 @@ class ErrorWatch:
 
     def _raised(self, code: CodeType, offset: int, error: BaseException) -> None:
         """Keep an exception; it is reported again in each frame that it passes."""
-        if not isinstance(error, Exception):
-            return
+        if not isinstance(error, Exception) or is_ours(code.co_filename):
+            return  # what passes through us is reported again in the frame that called
         with suppress(Exception):
             argument = error.args[0] if error.args else ""
             message = argument if type(argument) is str else ""
-            if not is_cuda(type(error).__qualname__, message):
+            if not says_cuda(error, message):
                 return
             before = self._seen.get(id(error))
             if before is not None and _passes(before, message, code):

@@ -95,7 +95,7 @@ def first_of(surfaced: Raised, errors: list[Raised], status: str = "") -> Raised
         return surfaced
     if surfaced.code is None and is_cuda(surfaced.error, surfaced.message):
         return surfaced
-    for error in errors:
+    for error in [*(e for e in errors if e.code is not None), *errors]:
         if error.code != INVALIDATED:
             return error
     return surfaced

@@ -159,6 +159,9 @@ def test_the_first_error_is_the_one_to_explain() -> None:
     assert first_of(AGAIN, [AGAIN, FIRST]) is FIRST
     assert first_of(FIRST, [AGAIN]) is FIRST
     assert first_of(AGAIN, []) is AGAIN
+    vague = Raised("RuntimeError", "CUDA graphs are fun", None, "main")
+    assert first_of(AGAIN, [vague, FIRST]) is FIRST
+    assert first_of(AGAIN, [vague, AGAIN]) is vague
     frames = causes.raised(caught(lambda: Value().item())).frames
     own = Raised("ValueError", "mine", None, "main", frames)
     assert first_of(own, [FIRST], "active") is own
@@ -221,6 +224,20 @@ def test_errors_of_cuda_are_heard_once_while_a_capture_is_open(monitoring: Monit
     assert [(item.code, item.thread) for item in found] == [(900, "MainThread"), (901, "worker")]
     assert found[0].frames[0].function == "raise_through"
     assert (watch.on, monitoring.on, monitoring.tools) == (False, 0, [])
+
+
+def test_what_python_raises_in_silence_is_passed_over(monitoring: Monitoring) -> None:
+    watch = ErrorWatch()
+    watch.begin(1)
+    raise_through(monitoring, KeyError("cuda.bindings.runtime"))
+    raise_through(monitoring, AttributeError("module 'torch' has no attribute 'cuda_x'"))
+    ours = compile("0", causes.__file__, "eval")
+    monitoring.callback(ours, 0, RuntimeError(REFUSED))
+    assert watch.end(1) == []
+    watch.begin(1)
+    raise_through(monitoring, RuntimeError("cuFFT error: CUFFT_INTERNAL_ERROR"))
+    raise_through(monitoring, ValueError("cudaErrorStreamCaptureUnsupported"))
+    assert len(watch.end(1)) == 2
 
 
 def test_captures_that_overlap_hear_the_same_errors(monitoring: Monitoring) -> None:
