@@ -212,22 +212,6 @@ def _chip(colour: str, words: str) -> Component:
 def _grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Component:
     columns: list[dict[str, Any]] = [
         {
-            "field": "line",
-            "headerName": "",
-            "width": 48,
-            "type": "rightAligned",
-            "cellClass": "number line-number",
-        },
-        {
-            "field": "code",
-            "headerName": "Code",
-            "flex": 1,
-            "minWidth": 260,
-            "sortable": False,
-            "cellRenderer": "CodeCell",
-            "cellClass": "mono code",
-        },
-        {
             "field": "bars",
             "headerName": "",
             "headerTooltip": "Full width is the line that takes the most",
@@ -244,12 +228,30 @@ def _grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Component:
             "cellRenderer": "FoundNodes",
         },
         number_column("calls", "With calls", CALLS, 70, hide=not timed),
-    ]  # fmt: skip
+    ]
     if source_rows.has(rows, "moved"):
         columns.append(number_column("moved", "Moved", "Bytes of its memcpy and memset nodes"))
     if source_rows.has(rows, "shared"):
         hint = "Nodes of fused kernels, which other lines are charged with in full as well"
         columns.append(number_column("shared", "Shared", hint, 66))
+    columns += [
+        {
+            "field": "line",
+            "headerName": "",
+            "width": 52,
+            "type": "rightAligned",
+            "cellClass": "number line-number",
+        },
+        {
+            "field": "code",
+            "headerName": "Code",
+            "flex": 1,
+            "minWidth": 260,
+            "sortable": False,
+            "cellRenderer": "CodeCell",
+            "cellClass": "mono code",
+        },
+    ]
     table: Component = dag.AgGrid(
         id=SourcePage.CODE,
         className="grid source-grid",
