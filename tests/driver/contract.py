@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from capture.analysis.copy_bandwidth import device_bandwidth
+from capture.driver.records import NOT_CAPTURING
 from capture.errors import DriverError
 from capture.extract import extract
 from capture.nodes import node_types
@@ -124,6 +125,7 @@ class DriverContract:
 
     def test_a_stream_that_captures_nothing(self, world: World) -> None:
         assert world.driver.capture_info(0).status == 0
+        assert world.driver.capture_tip(0)() == NOT_CAPTURING
 
 
 def test_every_node_type_is_declared() -> None:

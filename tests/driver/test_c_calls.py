@@ -6,6 +6,8 @@ layouts and pointers are exercised without a GPU, under the same contract.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import sys
 import types
 
@@ -275,6 +277,39 @@ def test_capture_info() -> None:
     info = world.driver.capture_info(0x5)
     assert info.graph == handle
     assert info.last_nodes == world.driver.nodes(handle)[-1:]
+
+
+def test_the_last_node_of_a_capture_again_and_again() -> None:
+    world = CWorld()
+    handle = world.build(graph([kernel(world), kernel(world)], [(0, 1)]))
+    first, last = world.driver.nodes(handle)
+    tip = world.driver.capture_tip(0x5)
+    assert tip() == -1
+    world.fake.begin_capture(0x5, handle)
+    assert tip() == last
+    for nodes, expected in (([first], first), ([], 0), ([first, last], (first, last))):
+        world.fake.captures[0x5] = world.fake.captures[0x5]._replace(last_nodes=nodes)
+        assert tip() == expected
+
+
+def test_what_the_driver_writes_to_lives_as_long_as_the_function_that_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = CWorld()
+    written: list[int] = []
+    monkeypatch.setattr(
+        world.functions, "cuStreamGetCaptureInfo", lambda stream, *outs: written.extend(outs)
+    )
+    tip = world.driver.capture_tip(0x5)
+    tip()
+    gc.collect()
+    alive = {
+        ctypes.addressof(item)
+        for item in gc.get_objects()
+        if isinstance(item, (ctypes._SimpleCData, ctypes._Pointer))
+    }
+    assert len(written) == 6
+    assert set(written) <= alive
 
 
 def test_the_interpreter_lock_is_released_once_at_most_for_a_graph_of_kernels() -> None:
