@@ -8,6 +8,11 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+KEEP_ON_GPU = (
+    "keep the value on the GPU (`torch.where`, a tensor as an argument), or read it after a replay"
+)
+WAITS = "it waits until the GPU is done, and in a capture nothing runs"
+
 
 class Call:
     """One operator with its arguments.

@@ -120,9 +120,9 @@ def _waiting(log: Log) -> dict[str, Any]:
 def _random(log: Log) -> dict[str, Any]:
     seeded = [torch.default_generator.initial_seed()]
 
-    def seed(number: Any) -> None:
+    def seed(number: int) -> None:
         # torch lets the seed pass that the generator has already.
-        if log.checking and int(number) != seeded[0]:
+        if log.checking and number != seeded[0]:
             log.found(
                 "random_generator",
                 "torch.cuda.manual_seed",
@@ -130,7 +130,7 @@ def _random(log: Log) -> dict[str, Any]:
                 "seed before the capture, or between replays",
             )
         elif not log.checking:
-            seeded[0] = int(number)
+            seeded[0] = number
 
     def state(*args: Any, **kwargs: Any) -> Any:
         return torch.zeros(16, dtype=torch.uint8)
@@ -139,8 +139,8 @@ def _random(log: Log) -> dict[str, Any]:
         return None
 
     return {
-        "manual_seed": seed,
-        "manual_seed_all": seed,
+        "manual_seed": lambda number: seed(int(number)),
+        "manual_seed_all": lambda number: seed(int(number)),
         "seed": lambda: seed(-1),
         "seed_all": lambda: seed(-1),
         "initial_seed": lambda: seeded[0],
@@ -196,4 +196,6 @@ def _optimizers(log: Log) -> None:
                 )
                 return
 
-    optimizer._cuda_graph_capture_health_check = check
+    for name in ("_cuda_graph_capture_health_check", "_accelerator_graph_capture_health_check"):
+        if hasattr(optimizer, name):
+            setattr(optimizer, name, check)

@@ -67,7 +67,16 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
         stack = user_stack()
         return (stack[0].file, stack[0].line) if stack else ()
 
-    function_name = staticmethod(lambda default: getattr(local, "function", "") or default)
+    @staticmethod
+    def function_name(default: str) -> str:
+        """Return what the script called, else `default`."""
+        return getattr(local, "function", "") or default
+
+    @staticmethod
+    def writes_number() -> bool:
+        """Say whether the script writes a number into a place of a tensor."""
+        number: bool = getattr(local, "number", False)
+        return number and getattr(local, "function", "") == "Tensor.__setitem__"
 
     @property
     def avoid_device_init(self) -> bool:
@@ -134,6 +143,8 @@ class DeviceNames(TorchFunctionMode):
             func, args, named = _cuda(args, named)
         elif func is torch.Tensor.to:
             args = [_translated(arg) for arg in args]
+        elif func is torch.Tensor.__setitem__:
+            local.number = isinstance(args[2], (int, float, complex))
         with in_function(name_of(func)):
             return func(*args, **named)
 

@@ -11,24 +11,20 @@ from torch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
 )
 
-from .torch_ready_call import Call, is_gpu, is_pinned, set_pinned
+from .torch_ready_call import KEEP_ON_GPU, WAITS, Call, is_gpu
+from .torch_ready_copies import FILL, NUMBER, copy, move, pin, pinned, where
 from .torch_ready_guess import guess
 
-KEEP_ON_GPU = (
-    "keep the value on the GPU (`torch.where`, a tensor as an argument), or read it after a replay"
-)
+OUTSIDE = "leave it out of the graph: do it before the capture or between replays"
 FIXED_SHAPE = (
     "use a form with a fixed shape: `torch.where` with three arguments, a multiplication with the "
     "mask, `torch.nonzero_static`"
 )
-STATIC_INPUT = "make it before the capture, and refresh it between replays with `static.copy_(new)`"
-PINNED = "copy from or to pinned memory (`pin_memory=True`) with `non_blocking=True`"
 STATUS = "it reads the solver's status on the host"
 UNCHECKED = (
     "use the `_ex` form (`torch.linalg.inv_ex`, `cholesky_ex`, `solve_ex`) without "
     "`check_errors`, or leave it out of the graph"
 )
-WAITS = "it waits until the GPU is done, and in a capture nothing runs"
 SHAPE = "the shape of its result depends on the data, so it waits for the GPU"
 
 
@@ -157,13 +153,17 @@ def index(call: Call) -> Any:
 
 
 def index_put(call: Call) -> Any:
-    """Write by index; one value under masks alone needs no shape."""
+    """Write by index. One value from the host under masks alone becomes a fill."""
     tensor, indices, values, *rest = call.args
     masks = [index for index in indices if _is_mask(index)]
     others = [index for index in indices if index is not None and not _is_mask(index)]
-    if any(map(is_gpu, masks)) and (others or values.numel() != 1):
-        call.report("host_sync", SHAPE, FIXED_SHAPE, guessed=True)
-    elif is_gpu(tensor) and not masks:
+    from_host = call.mode.writes_number() or not is_gpu(values)
+    if any(map(is_gpu, masks)):
+        if others or not from_host or values.numel() != 1:
+            call.report("host_sync", SHAPE, FIXED_SHAPE, guessed=True)
+    elif is_gpu(tensor):
+        if from_host:
+            call.report("pageable_copy", NUMBER, FILL)
         _host_indices(call, others)
     if masks:
         # The number of selected elements is data: only the result's own shape is sure.
@@ -178,61 +178,6 @@ def _host_indices(call: Call, indices: Any) -> None:
             "the index is on the host, and is copied to the GPU at each use",
             "make the index a tensor on the GPU before the capture",
         )
-
-
-def move(call: Call) -> Any:
-    """Copy to another device, or another type."""
-    source = call.args[0]
-    device = call.kwargs.get("device")
-    to_gpu = is_gpu(source) if device is None else torch.device(device).type != "cpu"
-    waits = not call.kwargs.get("non_blocking")
-    result = call.run(*call.args, **call.kwargs)
-    if to_gpu and not is_gpu(source):
-        _to_gpu(call, source, waits)
-    elif is_gpu(source) and not to_gpu:
-        # torch makes the result of a copy that does not wait pinned by itself.
-        if not waits:
-            set_pinned(result)
-        else:
-            call.report("host_sync", WAITS, KEEP_ON_GPU)
-    return result
-
-
-def copy(call: Call) -> Any:
-    """Copy into a tensor."""
-    target, source = call.args[:2]
-    waits = not (call.args[2] if len(call.args) > 2 else call.kwargs.get("non_blocking"))
-    if is_gpu(target) and not is_gpu(source):
-        _to_gpu(call, source, waits)
-    elif is_gpu(source) and not is_gpu(target):
-        if not is_pinned(target):
-            call.report("pageable_copy", "the memory on the host is not pinned", PINNED)
-        elif waits:
-            call.report("host_sync", WAITS, PINNED)
-    return call.run(*call.args, **call.kwargs)
-
-
-def _to_gpu(call: Call, source: torch.Tensor, waits: bool) -> None:
-    if not is_pinned(source):
-        call.report(
-            "pageable_copy",
-            "its values come from memory on the host that is not pinned",
-            STATIC_INPUT,
-        )
-    elif waits:
-        call.report("host_sync", WAITS, PINNED)
-
-
-def pin(call: Call) -> Any:
-    """Make pinned memory."""
-    result = call.args[0].clone()
-    set_pinned(result)
-    return result
-
-
-def pinned(call: Call) -> bool:
-    """Say whether a tensor is pinned."""
-    return is_pinned(call.args[0])
 
 
 def solver(call: Call) -> Any:
@@ -259,10 +204,38 @@ def histogram(call: Call) -> Any:
 
 def rare(call: Call) -> Any:
     """Mark results that are rarely true in a script that works."""
+    return _marked(call.run(*call.args, **call.kwargs))
+
+
+def either(call: Call) -> Any:
+    """Mark a combination of such results as well."""
     result = call.run(*call.args, **call.kwargs)
+    marks = [getattr(tensor, "_cglens_rare", False) for tensor in call.tensors()]
+    return _marked(result) if marks and all(marks) else result
+
+
+def _marked(result: Any) -> Any:
     if isinstance(result, torch.Tensor):
         result._cglens_rare = True  # type: ignore[attr-defined]
     return result
+
+
+def normal(call: Call) -> Any:
+    """Draw from a normal distribution; a tensor of deviations is checked on the host."""
+    if call.on_gpu and "_Tensor" in call.func._overloadname:
+        call.report(
+            "host_sync",
+            "it checks on the host that no deviation is negative",
+            "scale standard numbers: `mean + std * torch.randn_like(std)`",
+        )
+    return call.run(*call.args, **call.kwargs)
+
+
+def matrix_exponential(call: Call) -> Any:
+    """Raise e to a matrix; torch decides by the matrix's norm on the host."""
+    if call.on_gpu:
+        call.report("host_sync", "it chooses its method by the norm, on the host", OUTSIDE)
+    return call.run(*call.args, **call.kwargs)
 
 
 def dynamic(call: Call) -> Any:
@@ -298,6 +271,13 @@ HANDLERS: dict[str, Callable[[Call], Any]] = {
     "is_pinned": pinned,
     "_linalg_check_errors": check_errors,
     "histc": histogram,
+    "where": where,
+    "normal": normal,
+    "linalg_matrix_exp": matrix_exponential,
+    "logical_or": either,
+    "logical_and": either,
+    "bitwise_or": either,
+    "bitwise_and": either,
     "any": rare,
     "isnan": rare,
     "isinf": rare,

@@ -9,9 +9,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .ready_log import Log
-from .torch_ready_call import is_gpu
+from .torch_ready_call import KEEP_ON_GPU, WAITS, is_gpu
 from .torch_ready_mode import above, depth, in_function
-from .torch_ready_operators import KEEP_ON_GPU, WAITS
 
 
 def install(log: Log) -> None:
@@ -149,8 +148,12 @@ def _become(tensor: Any, other: Any) -> None:
     if not isinstance(tensor, FakeTensor):
         tensor.data = other
         return
-    device = other._fake_device
-    # Setting `data` refuses another device's dispatch keys; only the fake device counts here.
-    tensor.data = other.new_empty(other.shape, device=tensor.device)
-    tensor._fake_device = device
+    # Setting `data` refuses a tensor with another device's dispatch keys, and a fake tensor that
+    # was moved keeps those it was born with; what counts here is the fake device.
+    for device in ("cpu", "cuda"):
+        data = other.new_empty(other.shape, device=device)
+        if torch._has_compatible_shallow_copy_type(tensor, data):
+            break
+    tensor.data = data
+    tensor._fake_device = other._fake_device
     tensor.constant = None
