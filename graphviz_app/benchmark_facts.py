@@ -29,6 +29,7 @@ QUANTITIES = (
 )
 """Fields of a benchmark that are samples, in the order in which they happen."""
 RECORD_IT = "cglens bench"
+ONLY_REMOVALS = "Only replays without some nodes were measured of this graph: they stand on"
 
 
 def distributions(benchmark: Benchmark) -> list[Distribution]:

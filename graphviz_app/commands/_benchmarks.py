@@ -40,6 +40,9 @@ def show_benchmark(out: Console, info: GraphInfo, benchmark: Benchmark) -> None:
         _say(out, [f"Not replayed: {benchmark.refused.rstrip('.')}."])
     found = benchmark_facts.distributions(benchmark)
     eager = benchmark.eager
+    if benchmark.removals and not found and eager is None and benchmark.nodes is None:
+        _say(out, ["Only replays without some nodes were measured: `cglens whatif` prints them."])
+        return
     if eager is not None:
         found += benchmark_facts.eager_distributions(eager)
     if found:

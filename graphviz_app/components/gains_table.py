@@ -43,6 +43,7 @@ def measured_gains(context: Context, gains: list[Gain]) -> list[Any]:
                 className="legend-item",
             )
             for name, colour in (("measured, with its spread", MEASURED), ("predicted", PREDICTED))
+            if name != "predicted" or any(gain.predicted_ns is not None for gain in measured)
         ]
         parts += [
             html.Div([html.H2("Measured"), *chips], className="legend-line"),

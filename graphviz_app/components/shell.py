@@ -81,7 +81,15 @@ def layout(store: Store, prefix: str, places: Mapping[str, Sequence[str]]) -> Co
 def recording_choice(store: Store) -> tuple[list[dict[str, str]], bool, str]:
     """Return the options of the picker of recordings, whether it is off, and its classes."""
     several = len(store.opened) > 1
-    options = [{"value": item.id, "label": item.title} for item in store.opened.values()]
+    titles = [item.title for item in store.opened.values()]
+    options = [
+        {
+            "value": item.id,
+            # Runs of one script have one title: their files tell them apart.
+            "label": item.title if titles.count(item.title) == 1 else f"{item.title} · {item.id}",
+        }
+        for item in store.opened.values()
+    ]
     return options, not several, f"pick pick-recording{'' if several else ' only-one'}"
 
 

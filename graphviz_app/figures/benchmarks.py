@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from capture.benchmarks import Benchmark, Conditions
+from capture.distributions import quantile
 
 from .. import format as text
 from ..benchmark_facts import Comparison
@@ -37,6 +38,10 @@ _NUMBERED = re.compile(r"(.*?)[=:\s]*(-?\d+(?:\.\d+)?)\s*")
 def samples_figure(distribution: Distribution) -> dict[str, Any]:
     """Return every sample as a point over a box from quartile to quartile."""
     values = distribution.samples_ns
+    ordered = sorted(values)
+    q1, q3 = quantile(ordered, 0.25), quantile(ordered, 0.75)
+    reach = 1.5 * (q3 - q1)
+    inside = [value for value in ordered if q1 - reach <= value <= q3 + reach]
     if len(values) > MOST_POINTS:
         step = -(-len(values) // MOST_POINTS)
         values = values[::step]
@@ -45,8 +50,14 @@ def samples_figure(distribution: Distribution) -> dict[str, Any]:
     box = {
         "type": "box",
         "orientation": "h",
-        "x": [value / scale for value in values],
-        "y": [0] * len(values),
+        # Quartiles as everywhere here: plotly's own differ for few samples.
+        "q1": [q1 / scale],
+        "median": [distribution.median_ns / scale],
+        "q3": [q3 / scale],
+        "lowerfence": [inside[0] / scale],
+        "upperfence": [inside[-1] / scale],
+        "x": [[value / scale for value in values]],
+        "y": [0],
         "boxpoints": "all",
         "jitter": 0.7,
         "pointpos": 0,
@@ -56,7 +67,10 @@ def samples_figure(distribution: Distribution) -> dict[str, Any]:
         "marker": {"size": 4, "color": colour, "opacity": 0.7},
         "hoveron": "points",
         "text": [
-            f"sample {place}: {text.duration_text(value)}" for place, value in enumerate(values, 1)
+            [
+                f"sample {place}: {text.duration_text(value)}"
+                for place, value in enumerate(values, 1)
+            ]
         ],
         "hovertemplate": "%{text}<extra></extra>",
     }

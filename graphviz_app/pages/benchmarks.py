@@ -131,6 +131,9 @@ def of_graph(context: Context, found: Benchmark) -> list[Any]:
         return [html.Section([html.P(prose(why), className="summary"), *notes(found)])]
     items = benchmark_facts.distributions(found)
     eager = benchmark_facts.eager_distributions(found.eager) if found.eager is not None else []
+    if found.removals and not items and not eager and found.nodes is None:
+        link = go_link(context, "What if", {"page": "whatif", "view": ""})
+        return [html.Section([html.P([f"{benchmark_facts.ONLY_REMOVALS} ", link, "."])])]
     parts: list[Any] = [html.Dl([fact_head(fact) for fact in head(found)], className="head-facts")]
     if items or eager:
         parts.append(

@@ -193,11 +193,9 @@ def head(subject: Subject, gain: Gain, gains: list[Gain]) -> list[Fact]:
         exact = f"{found.measured_ns:,.0f} ns of {found.baseline_ns:,.0f} ns"
         shown = f"{gain_facts.gain_text(found)}{share}"
         facts.append(Fact("measured gain", shown, exact, MEASURED_NOTE))
-        facts.append(
-            Fact(
-                "prediction is off by", gain_facts.error_text(found), "", "predicted over measured"
-            )
-        )
+        if found.predicted_ns is not None:
+            error = gain_facts.error_text(found)
+            facts.append(Fact("prediction is off by", error, "", "predicted over measured"))
     else:
         facts.append(Fact("measured gain", "not measured here"))
     return facts

@@ -13,6 +13,7 @@ from capture.errors import FormatError
 from graphviz_app import benchmark_facts, disturbances, gain_facts, measurements, node_costs
 from graphviz_app.app import create_app
 from graphviz_app.benchmark_facts import compare, payback
+from graphviz_app.components import shell
 from graphviz_app.distributions import Distribution
 from graphviz_app.figures import benchmarks as figures
 from graphviz_app.figures.axes import log_time
@@ -113,10 +114,11 @@ def test_labels_that_differ_in_one_number_are_counted() -> None:
 
 def test_every_sample_is_a_point_until_there_are_too_many() -> None:
     few = figures.samples_figure(Distribution("replay", (3_000, 1_000, 2_000), "GPU"))["data"][0]
-    assert few["x"] == [3.0, 1.0, 2.0]
+    assert few["x"] == [[3.0, 1.0, 2.0]]
+    assert (few["q1"], few["median"], few["q3"]) == ([1.5], [2.0], [2.5])
     assert few["boxpoints"] == "all"
     many = figures.samples_figure(Distribution("replay", tuple(range(10_000))))["data"][0]
-    assert len(many["x"]) <= figures.MOST_POINTS
+    assert len(many["x"][0]) <= figures.MOST_POINTS
 
 
 def test_the_split_adds_up_to_the_call() -> None:
@@ -266,6 +268,22 @@ def test_a_negative_marginal_cost_is_a_value() -> None:
     costs.nodes.marginal_ns[0] = -700
     assert node_costs.node_cost(costs.nodes, 0) == (3_100, -700)
     assert node_costs.node_cost(costs.nodes, 2) == (None, None)
+
+
+def test_a_benchmark_of_removals_alone_leads_to_what_if() -> None:
+    made = synthetic.recording({"layers": synthetic.layers(2)}, failed=False)
+    only = Benchmark(graph=LAYERS, removals=[synthetic_benchmarks.removal("node:1", [1], 900)])
+    app = create_app(Store([("r.cgl", synthetic_benchmarks.filled(made, {LAYERS: only}))]))
+    content = shown(app, "benchmarks", "graph=train.py:layers%230")
+    assert "Only replays without some nodes" in content
+    assert "/whatif?" in content
+
+
+def test_recordings_of_one_title_are_told_apart() -> None:
+    made = synthetic.recording({"layers": synthetic.layers(1)}, failed=False)
+    store = Store([("a.cgl", made), ("b.cgl", made)])
+    labels = [option["label"] for option in shell.recording_choice(store)[0]]
+    assert labels == ["synthetic run · a", "synthetic run · b"]
 
 
 def test_damaged_benchmarks_leave_predictions_to_look_at() -> None:
