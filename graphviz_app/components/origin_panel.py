@@ -126,7 +126,8 @@ def _operators(context: Context, found: NodeOrigin, rows: Children) -> None:
         link = go_link(context, name, changes, title="Show it among the operators")
         _row(rows, label if at == 0 else "", link)
     if found.compiled is not None:
-        _row(rows, "compiled kernel", html.Span(found.compiled.kernel, className="mono"))
+        if found.compiled.kernel not in names:
+            _row(rows, "compiled kernel", html.Span(found.compiled.kernel, className="mono"))
         if found.operator is not None and found.compiled.operators:
             _row(rows, "compiled from", ", ".join(found.compiled.operators))
 

@@ -10,7 +10,7 @@ import numpy as np
 from capture.origin_index import OriginIndex
 from capture.origins import PHASES
 
-from ..origin_text import PHASE_NAMES, module_text, short_files
+from ..origin_text import PHASE_NAMES, listed, module_text, short_files
 from .colourings import PALETTE, REST
 from .scene import Colouring, LegendEntry
 
@@ -83,21 +83,29 @@ def by_module(index: OriginIndex) -> Colouring:
 
 
 def by_operator(index: OriginIndex) -> Colouring:
-    """Colour the operators with the most nodes; others get one colour."""
-    keys = [_single(operators) if operators else -1 for operators in index.node_operators]
-    counts = np.bincount([key for key in keys if key >= 0], minlength=len(index.operator_names))
-    ranked = [at for at in np.argsort(-counts, kind="stable").tolist() if counts[at]]
+    """Colour the operators with the most nodes; others get one colour.
+
+    What a compiler fused of the same operators counts as one of them.
+    """
+    names = {
+        operators: _operator_text([index.operator_names[at] for at in operators])
+        for operators in set(index.node_operators)
+    }
+    texts = [names[operators] for operators in index.node_operators]
+    counts = Counter(text for text in texts if text)
+    ranked = [name for name, _ in counts.most_common()]
     shown = ranked[: len(PALETTE)]
-    place = {operator: at for at, operator in enumerate(shown)}
-    names = [index.operator_names[at] for at in shown]
+    place = {name: min(at, len(PALETTE)) for at, name in enumerate(ranked)}
     colours = list(PALETTE[: len(shown)])
-    rest = len(ranked) - len(shown)
-    if rest:
-        place |= dict.fromkeys(ranked[len(shown) :], len(shown))
-        names.append(f"{rest:,} other operators")
+    if len(ranked) > len(shown):
+        shown.append(f"{len(ranked) - len(PALETTE):,} other operators")
         colours.append(REST)
-    keys = [place[key] if key >= 0 else key for key in keys]
-    return _colouring("operator", "Operator", keys, names, colours, "no operator")
+    keys = [place.get(text, -1) for text in texts]
+    return _colouring("operator", "Operator", keys, shown, colours, "no operator")
+
+
+def _operator_text(names: Sequence[str]) -> str:
+    return f"fused: {listed(names, 2)}" if len(names) > 1 else "".join(names)
 
 
 def by_phase(index: OriginIndex) -> Colouring:
