@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from capture.analysis import Result, Subject
 from capture.errors import FormatError, GraphLensError, LookupFailed
+from capture.measure_request import EACH
 from capture.selection import families, select
 
 from .. import benchmark_facts, gain_facts, measurements, result_text, timing_facts
@@ -70,7 +71,7 @@ def layout(context: Context) -> Component:
         gains = measurements.gains_of(store, *place, subject, state.executable)
     except FormatError as error:  # predictions do not need them
         problem = f"what was measured cannot be read: {error}"
-    if asked:
+    if asked and asked != EACH:
         try:
             gain = measurements.prediction(store, *place, subject, asked, state.executable)
         except LookupFailed as error:
@@ -79,7 +80,7 @@ def layout(context: Context) -> Component:
         asked,
         [*controls(subject, asked), *picker(context)],
         answer(context, subject, gain, gains, problem),
-        panel(context, asked if gain is not None else ""),
+        panel(context, asked if gain is not None or asked == EACH else ""),
         measured_gains(context, gains),
         alone(context, subject),
     )
@@ -153,6 +154,16 @@ def controls(subject: Subject, asked: str) -> list[Component]:
                     ),
                 )
                 for name in types
+            ]
+            + [
+                html.Button(
+                    "each above 1 %",
+                    className="legend-entry",
+                    title="Every node above 1 % of the makespan, one after another",
+                    **attributes(
+                        data_go=json.dumps({"view": EACH}), aria_pressed=str(asked == EACH).lower()
+                    ),
+                )
             ],
             className="whatif-types",
         ),
@@ -169,6 +180,12 @@ def answer(
         untimed.insert(0, html.P(prose(sentence), className="summary"))
         if gain is None:
             return untimed
+    if context.state.view.strip() == EACH:
+        least = (subject.makespan_ns or 0) / 100
+        many = sum((duration or 0) > least for duration in subject.durations)
+        count = f", which are {text.counted(many, 'node')} here" if subject.is_timed else ""
+        said = f"Every node above 1 % of the makespan is measured, one after another{count}."
+        return [html.P(said, className="summary"), *untimed]
     if gain is None:
         return [html.P(HOW, className="summary"), *untimed]
     facts = [fact_head(fact) for fact in head(subject, gain, gains)]
@@ -205,7 +222,8 @@ def panel(context: Context, asked: str) -> Component:
     """Return the button that measures a selection, or the command that does."""
     store = context.store
     recording = store.get(context.state.recording).recording
-    options = ["--free", asked or "SELECTION", "--graph", context.state.graph]
+    selection = ["--each"] if asked == EACH else ["--free", asked or "SELECTION"]
+    options = [*selection, "--graph", context.state.graph]
     command = benchmark_facts.command(recording, "cglens whatif", options)
     if store.measurer is not None:
         command = shlex.join(["cglens", "whatif", *options, *store.measurer.workload.words])
@@ -253,6 +271,8 @@ def task_of(context: Context) -> Task:
     if not asked:
         raise GraphLensError("choose nodes first")
     info = context.store.info(state.recording, state.graph)
+    if asked == EACH:
+        return Task(["whatif", "--each"], f"every node above 1 % of {info.name}")
     select(context.store.graph(state.recording, state.graph), asked)
     return Task(["whatif", f"--free={asked}"], f"{asked} of {info.name}")
 

@@ -202,6 +202,13 @@ def test_a_selection_has_its_predicted_and_its_measured_gain(app: dash.Dash) -> 
     assert "synthetic: nothing would be left" in content
 
 
+def test_each_node_can_be_measured(app: dash.Dash) -> None:
+    content = shown(app, "whatif", f"{FULL}&view=each%3E1%25")
+    assert "Every node above 1 % of the makespan" in content
+    assert "which are 24 nodes here" in content
+    assert "cglens whatif --each --graph" in content
+
+
 def test_a_selection_of_nothing_says_what_there_is(app: dash.Dash) -> None:
     content = shown(app, "whatif", f"{FULL}&view=family:nope")
     assert "No kernel is of family 'nope'" in content

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import capture
+from capture.measure_request import EACH
 from graphviz_app.app import Settings, create_app
 from graphviz_app.ids import Shell, WhatIfPage
 from graphviz_app.measuring import MeasureError, Measurer, Progress, Step, Workload, free_name
@@ -220,6 +221,8 @@ def test_the_button_measures_what_is_on_the_screen(monkeypatch: pytest.MonkeyPat
     assert words == ["whatif", "--free=type:memset"]
     assert what.startswith("type:memset of ")
     assert graph == "train.py:layers#0"
+    click(view=EACH)
+    assert started[-1][0] == ["whatif", "--each"]
 
 
 def test_names_of_new_recordings_are_free(tmp_path: Path) -> None:
