@@ -82,16 +82,18 @@ class NodeCosts(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Removal(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Replays with some nodes disabled, in turns with replays with all of them.
+    """Replays without some nodes, in turns with replays with all of them.
+
+    The nodes are taken out of a clone, whose other nodes wait for each other as before.
 
     Attributes
     ----------
     asked : str
         The selection as it was asked for, such as ``"type:memset"``.
     nodes : list of str
-        Paths of the nodes that were disabled.
+        Paths of the nodes that were taken out.
     left : dict of str to str
-        Nodes of the selection that cannot be disabled, and why.
+        Nodes of the selection that could not be, and why.
     with_ns, without_ns : list of int
         GPU time of replays.
     reason : str

@@ -95,6 +95,19 @@ class ReplayCalls:
             self.entry.check("cuGraphKernelNodeCopyAttributes", copy, node)
         return copy
 
+    def destroy_nodes(self, nodes: Sequence[int]) -> None:
+        """See :meth:`capture.driver.replay_protocol.ReplayDriver.destroy_nodes`."""
+        for node in nodes:
+            self.entry.check("cuGraphDestroyNode", node)
+
+    def add_edges(self, graph: int, sources: Sequence[int], targets: Sequence[int]) -> None:
+        """See :meth:`capture.driver.replay_protocol.ReplayDriver.add_edges`."""
+        if not sources:
+            return
+        columns = [array("Q", column) for column in (sources, targets)]
+        addresses = [column.buffer_info()[0] for column in columns]
+        self.entry.check("cuGraphAddDependencies", graph, *addresses, None, len(sources))
+
     def memory_info(self) -> tuple[int, int]:
         """See :meth:`capture.driver.replay_protocol.ReplayDriver.memory_info`."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()

@@ -68,6 +68,14 @@ class ReplayDriver(Driver, Protocol):
         """
         ...
 
+    def destroy_nodes(self, nodes: Sequence[int]) -> None:
+        """Remove nodes, and the edges at them, from their graph."""
+        ...
+
+    def add_edges(self, graph: int, sources: Sequence[int], targets: Sequence[int]) -> None:
+        """Add plain edges between nodes of a graph, one from each source to its target."""
+        ...
+
     def memory_info(self) -> tuple[int, int]:
         """Return (free, total) bytes of the current device."""
         ...

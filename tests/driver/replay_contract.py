@@ -119,6 +119,29 @@ class ReplayContract:
         with pytest.raises(NotSupportedError):
             world.driver.clone(world.build(declared.memory_pair(world)))
 
+    def test_a_node_that_is_taken_out_of_a_clone(self, world: World) -> None:
+        driver = world.driver
+        with device_memory(driver) as address:
+            nodes = [setting(address + 16 * at, at + 1) for at in range(4)]
+            original = world.build(graph(nodes, [(0, 1), (1, 2), (0, 3), (2, 3)]))
+            clone = driver.clone(original)
+            handles = driver.find_in_clone(driver.nodes(original), clone)
+            driver.destroy_nodes([handles[1]])
+            driver.add_edges(clone, [handles[0]], [handles[2]])
+            driver.add_edges(clone, [], [])
+            found = extract(driver, clone).graph.topology
+            assert (found.source, found.target) == ([0, 0, 1], [1, 2, 2])
+            assert len(driver.nodes(original)) == 4
+            executable = driver.instantiate(clone)
+            driver.destroy(clone)
+            driver.launch(executable, 0)
+            driver.synchronize(0)
+            done = b"\x01" * 16 + bytes(16) + b"\x03" * 16 + b"\x04" * 16
+            assert contents(driver, address, 64) == done
+            with pytest.raises(DriverError):
+                driver.add_edges(original, driver.nodes(original)[:1], driver.nodes(original)[1:2])
+            driver.destroy_executable(executable)
+
     @pytest.mark.parametrize("name", COPIED)
     def test_copies_of_a_node_in_a_chain(self, world: World, name: str) -> None:
         driver = world.driver

@@ -394,7 +394,7 @@ def test_a_removal_that_breaks_the_device_leaves_a_recording_that_says_so(tmp_pa
     assert len(bench.replay_ns) == 10
     broken, later = bench.removals
     assert broken.nodes == ["0"]
-    assert "while these nodes were disabled" in broken.reason
+    assert "without these nodes failed" in broken.reason
     assert later.reason
     assert later.without_ns == []
 

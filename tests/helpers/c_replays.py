@@ -123,6 +123,15 @@ class CReplays:
             out, "<Q", self.fake.add_node(graph, "memset", payload, self._after(before, count))
         )
 
+    def cuGraphDestroyNode(self, node: int) -> None:
+        self.fake.destroy_nodes([node])
+
+    def cuGraphAddDependencies(
+        self, graph: int, sources: int, targets: int, data: int | None, count: int
+    ) -> None:
+        assert data is None
+        self.fake.add_edges(graph, self._after(sources, count), self._after(targets, count))
+
     def cuMemGetInfo(self, free: int, total: int) -> None:
         for out, value in zip((free, total), self.fake.memory_info(), strict=True):
             self._put(out, "<Q", value)

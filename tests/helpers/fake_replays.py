@@ -13,7 +13,7 @@ from typing import Any
 
 from capture.driver.records import Range
 from capture.errors import DriverError, NotSupportedError
-from capture.model import Graph, Topology
+from capture.model import Edge, Graph, Topology
 
 DISABLEABLE = ("kernel", "memcpy", "memset")
 NO_CLONE = {"mem_alloc", "mem_free", "conditional"}
@@ -46,11 +46,13 @@ class FakeReplays:
         self.error: DriverError | None = None
         """What every call about work answers from now on."""
         self.fatal_without: set[int] = set()
-        """Positions of nodes: a replay in which one is disabled breaks the device."""
+        """Positions of nodes: a replay without one of them breaks the device."""
         self.hangs_without: set[int] = set()
         self.launched: list[int] = []
         self.disabled: dict[int, set[int]] = {}
         """Nodes that are disabled, by executable."""
+        self._taken: dict[int, tuple[list[int], set[int]]] = {}
+        """Of graphs that lost nodes: their first nodes, and the positions of lost ones."""
         self._clones: dict[int, int] = {}
         self._memory: dict[int, tuple[str, Any]] = {}
         self._events: dict[int, int] = {}
@@ -103,6 +105,51 @@ class FakeReplays:
             raise refused("cuGraphNodeGetParams")
         return self.add_node(graph, DISABLEABLE[number], declared.payloads[position], after)
 
+    def destroy_nodes(self, nodes: Sequence[int]) -> None:
+        for node in nodes:
+            if node not in self._nodes:
+                raise refused("cuGraphDestroyNode")
+            owner, position = self._nodes.pop(node)
+            declared, handles = self._graphs[owner]
+            first, taken = self._taken.setdefault(owner, (list(handles), set()))
+            taken.add(first.index(node))
+            kept = [at for at in range(len(handles)) if at != position]
+            place = {at: index for index, at in enumerate(kept)}
+            edges = [edge for edge in declared.edges() if position not in edge[:2]]
+            edges = [
+                edge._replace(source=place[edge.source], target=place[edge.target])
+                for edge in edges
+            ]
+            self._redeclare(owner, declared, kept, handles, edges)
+
+    def add_edges(self, graph: int, sources: Sequence[int], targets: Sequence[int]) -> None:
+        declared, handles = self._graphs[graph]
+        edges = list(declared.edges())
+        for source, target in zip(sources, targets, strict=True):
+            if source not in handles or target not in handles:
+                raise refused("cuGraphAddDependencies")
+            ends = handles.index(source), handles.index(target)
+            if any(edge[:2] == ends for edge in edges):
+                raise refused("cuGraphAddDependencies")  # as the driver says of one that exists
+            edges.append(Edge(*ends))
+        self._redeclare(graph, declared, list(range(len(handles))), handles, edges)
+
+    def _redeclare(
+        self, owner: int, declared: Graph, kept: list[int], handles: list[int], edges: list[Edge]
+    ) -> None:
+        """Declare a graph anew: what was declared is shared with those it was cloned from."""
+        edges.sort(key=lambda edge: (edge.target, edge.source))
+        topology = Topology(
+            types=[declared.topology.types[at] for at in kept],
+            source=[edge.source for edge in edges],
+            target=[edge.target for edge in edges],
+        )
+        graph = Graph(topology=topology, payloads=[declared.payloads[at] for at in kept])
+        nodes = [handles[at] for at in kept]
+        self._graphs[owner] = graph, nodes
+        for position, node in enumerate(nodes):
+            self._nodes[node] = owner, position
+
     def made(self, executable: int) -> None:
         """Take note of an executable that was made."""
         self.disabled[executable] = set()
@@ -143,6 +190,7 @@ class FakeReplays:
                 type_, payload = graph.topology.types[position], graph.payloads[position]
                 self.now_ns += self.cost_ns(type_, payload)
                 self._run(type_, payload)
+        off |= self._taken.get(self.executables[executable], ([], set()))[1]
         if off & self.fatal_without:
             self.error = refused("cuEventQuery", 700, "CUDA_ERROR_ILLEGAL_ADDRESS")
         if off & self.hangs_without:

@@ -162,7 +162,7 @@ def test_a_removal_that_breaks_the_device_is_the_last(place: Workplace) -> None:
 
 
 def test_a_removal_that_kills_the_process_is_said(place: Workplace) -> None:
-    text = SCRIPT + "    world.set_enabled = lambda *ignored: os.kill(os.getpid(), 9)\n"
+    text = SCRIPT + "    world.destroy_nodes = lambda *ignored: os.kill(os.getpid(), 9)\n"
     request = MeasureRequest(replays=5, removals=[("", "node:0"), ("", "node:1")])
     done = measured(place, text, request)
     assert done.code == 137

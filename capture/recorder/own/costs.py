@@ -19,17 +19,19 @@ NOT_TAKEN = -1
 
 def rows(setup: Setup, costs: NodeCosts, most: int = MOST_NODES) -> list[int]:
     """Give every node of the outermost level its row; return the positions that are measured."""
-    able, left = setup.disableable(list(range(len(setup.graph))))
-    costs.node = [str(position) for position in range(len(setup.graph))]
-    costs.isolated_ns = [NOT_TAKEN] * len(costs.node)
-    costs.marginal_ns = [NOT_TAKEN] * len(costs.node)
-    costs.reasons.update(
-        (node, why.replace("cannot be disabled", "is not measured by itself"))
-        for node, why in left.items()
-    )
-    for position in able[most:]:
+    types = setup.graph.topology.types
+    costs.node = [str(position) for position in range(len(types))]
+    costs.isolated_ns = [NOT_TAKEN] * len(types)
+    costs.marginal_ns = [NOT_TAKEN] * len(types)
+    for position in range(most, len(types)):
         costs.reasons[str(position)] = f"only the first {most} nodes are measured by themselves"
-    return able[:most]
+    for position, type_ in enumerate(types[:most]):
+        if type_ not in CAN_BE_DISABLED:
+            costs.reasons[str(position)] = (
+                f"a node of type {type_} is not measured alone: only kernel, memcpy and memset "
+                f"nodes are"
+            )
+    return list(range(min(most, len(types))))
 
 
 def isolated(
@@ -107,7 +109,7 @@ def marginal(
     Parameters
     ----------
     before_each : callable
-        Called with the position that is about to be disabled: the process may die of it.
+        Called with the position that is about to be left out: the process may die of it.
 
     Notes
     -----
@@ -116,7 +118,7 @@ def marginal(
     """
     positions = sorted(positions, key=lambda position: -costs.isolated_ns[position])
     watch = setup.watch
-    whole, without = setup.ready(), setup.ready()
+    whole = setup.ready()
     setup.pace(whole)
     all_samples: list[int] = []
     for number, position in enumerate(positions):
@@ -125,15 +127,14 @@ def marginal(
                 costs.reasons.setdefault(str(rest), "the time for this graph was up")
             break
         before_each(position)
-        setup.set_enabled(without, position, False)
-        setup.settle(without)
+        without = setup.without([position])
         setup.restore(always=True)
         around = watch.warm_ns(whole, MARGINAL_SAMPLES, setup.wipe)
         setup.restore(always=True)
         alone = watch.warm_ns(without, MARGINAL_SAMPLES, setup.wipe)
         setup.restore(always=True)
         around += watch.warm_ns(whole, MARGINAL_SAMPLES, setup.wipe)
-        setup.set_enabled(without, position, True)
+        setup.drop(without)
         costs.marginal_ns[position] = round(median(around) - median(alone))
         all_samples += around
     costs.spread_ns = spread_ns(all_samples)

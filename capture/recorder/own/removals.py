@@ -11,8 +11,10 @@ from ...measure_request import EACH
 from ...selection import select
 from ...timings import Timings
 from .setup import Budget, Setup
+from .stopwatch import HungError
 
-DIED = "the process died while these nodes were disabled"
+DIED = "the process died in a replay without these nodes"
+HOW = "taken out of a clone, whose other nodes wait for each other as before"
 SHARE = 0.01
 """Nodes below this share of a replay are not removed one by one."""
 MOST_SINGLE = 200
@@ -39,14 +41,11 @@ def wanted(
         if graph and graph != key:
             continue
         if text == EACH:
-            found += _each(setup, shares)
+            found += _each(shares)
             continue
         removal = Removal(asked=text)
         try:
-            positions, removal.left = setup.disableable(select(setup.graph, text))
-            removal.nodes = [str(position) for position in positions]
-            if not positions:
-                removal.reason = "none of these nodes can be disabled"
+            removal.nodes = [str(position) for position in select(setup.graph, text)]
         except GraphLensError as error:
             removal.reason = str(error)
         found.append(removal)
@@ -66,11 +65,13 @@ def traced_shares(timings: Timings) -> dict[int, float]:
     return found
 
 
-def _each(setup: Setup, shares: Mapping[int, float]) -> list[Removal]:
+def _each(shares: Mapping[int, float]) -> list[Removal]:
     if not shares:
         return [Removal(asked=EACH, reason="no node's time is known: nothing was measured")]
-    able, _ = setup.disableable([at for at, share in shares.items() if share >= SHARE])
-    ranked = sorted(able, key=lambda position: -shares[position])[:MOST_SINGLE]
+    dear = [position for position, share in shares.items() if share >= SHARE]
+    ranked = sorted(dear, key=lambda position: -shares[position])[:MOST_SINGLE]
+    if not ranked:
+        return [Removal(asked=EACH, reason="no node takes 1 % of a replay by itself")]
     # The dearest first: one of them may end all measurements.
     return [Removal(asked=f"node:{position}", nodes=[str(position)]) for position in ranked]
 
@@ -107,7 +108,7 @@ def measure(
     benchmark.removals += [removal for removal in removals if removal.reason]
     if not pending:
         return
-    whole, without = setup.ready(), setup.ready()
+    whole = setup.ready()
     setup.restore(always=True)
     setup.pace(whole)
     for number, removal in enumerate(pending):
@@ -118,12 +119,10 @@ def measure(
         removal.reason = DIED
         write()
         try:
-            _one(setup, removal, whole, without, replays, budget.part(1 / (len(pending) - number)))
+            _one(setup, removal, whole, replays, budget.part(1 / (len(pending) - number)))
         except GraphLensError as error:
-            removal.reason = f"the replay failed while these nodes were disabled: {error}"
-            if isinstance(error, DriverError) and _alive(setup):
-                for name in removal.nodes:
-                    setup.set_enabled(without, int(name), True)
+            removal.reason = f"the replay without these nodes failed: {error}"
+            if not isinstance(error, HungError) and _alive(setup):
                 continue
             for rest in pending[number + 1 :]:
                 rest.reason = "an earlier removal left the device in an error"
@@ -141,14 +140,10 @@ def _alive(setup: Setup) -> bool:
     return True
 
 
-def _one(
-    setup: Setup, removal: Removal, whole: int, without: int, replays: int, budget: Budget
-) -> None:
+def _one(setup: Setup, removal: Removal, whole: int, replays: int, budget: Budget) -> None:
     watch = setup.watch
-    positions = [int(name) for name in removal.nodes]
-    for position in positions:
-        setup.set_enabled(without, position, False)
-    setup.settle(without)
+    without = setup.without([int(name) for name in removal.nodes])
+    removal.extra["how"] = HOW
     batches = 0
     while len(removal.with_ns) < replays and (budget or batches < FEWEST_BATCHES):
         count = min(watch.batch, replays - len(removal.with_ns))
@@ -157,6 +152,5 @@ def _one(
         setup.restore(always=True)
         removal.without_ns += watch.warm_ns(without, count, setup.wipe)
         batches += 1
-    for position in positions:
-        setup.set_enabled(without, position, True)
+    setup.drop(without)
     removal.reason = ""

@@ -20,6 +20,7 @@ from .torch_keep import Keeper, Kept
 from .torch_prepare import on_device, ready, watched
 
 RECAPTURES = 3
+DIED_WITHOUT = "the process died in a replay without it"
 DIED = "the process died while it was being measured: what is here came before"
 
 
@@ -225,18 +226,13 @@ class Measurement:
         nodes = benchmark.nodes
         if nodes is None:
             return
-        positions = [
-            int(node)
-            for node, isolated_ns in zip(nodes.node, nodes.isolated_ns, strict=True)
-            if isolated_ns >= 0 or node not in nodes.reasons
-        ]
-        last: list[str] = []
+        positions = list(range(min(len(nodes.node), costs.MOST_NODES)))
+        reasons, last = dict(nodes.reasons), [""]
 
         def before(position: int) -> None:
-            for node in last:
-                nodes.reasons.pop(node, None)
-            last[:] = [str(position)]
-            nodes.reasons[last[0]] = removals.DIED.replace("these nodes were", "it was")
+            nodes.reasons = dict(reasons)
+            last[0] = str(position)
+            nodes.reasons[last[0]] = DIED_WITHOUT
             self._put(kept)
 
         with self._with_nodes_left_out(kept, benchmark) as found:
@@ -245,11 +241,14 @@ class Measurement:
             try:
                 costs.marginal(found[0], nodes, positions, Budget(self.request.seconds), before)
             except GraphLensError as error:
-                for node in last:
-                    nodes.reasons[node] = f"the replay failed while it was disabled: {error}"
+                for position in positions:
+                    if nodes.marginal_ns[position] == costs.NOT_TAKEN:
+                        nodes.reasons.setdefault(str(position), "a node before it broke the device")
+                nodes.reasons[last[0]] = f"the replay without it failed: {error}"
                 raise
-            for node in last:
-                nodes.reasons.pop(node, None)
+            if nodes.reasons.get(last[0]) == DIED_WITHOUT:
+                del nodes.reasons[last[0]]
+                nodes.reasons.update(reasons)
 
     def _l2_bytes(self, device: int | None) -> int:
         try:

@@ -168,14 +168,14 @@ def test_costs_of_nodes(bench: Bench) -> None:
     setup = bench.setup(bench.mixed())
     found = NodeCosts()
     positions = costs.rows(setup, found)
-    assert positions == [0, 1]
+    assert positions == [0, 1, 2]
     costs.isolated(setup, found, positions, Budget(60))
     announced: list[int] = []
     costs.marginal(setup, found, positions, Budget(60), announced.append)
     assert found.node == ["0", "1", "2"]
     assert found.isolated_ns == [2_000, 2_000, -1]
-    assert found.marginal_ns == [2_000, 2_000, -1]
-    assert announced == [0, 1]
+    assert found.marginal_ns == [2_000, 2_000, 500]
+    assert announced == [0, 1, 2]
     assert "empty" in found.reasons["2"]
     assert costs.shares(found) == {0: 0.5, 1: 0.5}
     # Graphs and executables of chains are gone; three are of the graph itself.
@@ -274,14 +274,14 @@ def wanted(bench: Bench, *texts: str, key: str = "a", **shares: float) -> list[R
 
 def test_what_is_removed(bench: Bench) -> None:
     (all_,) = wanted(bench, "all")
-    assert all_.nodes == ["0", "1"]
-    assert "empty" in all_.left["2"]
-    (nothing,) = wanted(bench, "node:2")
-    assert "none of these" in nothing.reason
+    assert all_.nodes == ["0", "1", "2"]
+    assert all_.left == {}
     (wrong,) = wanted(bench, "node:77")
     assert "77" in wrong.reason
     each = wanted(bench, EACH, n0=0.5, n1=0.001, n2=0.3)
-    assert [item.nodes for item in each] == [["0"]]
+    assert [item.nodes for item in each] == [["0"], ["2"]]
+    (small,) = wanted(bench, EACH, n0=0.009)
+    assert "1 %" in small.reason
     (unknown,) = wanted(bench, EACH)
     assert "no node's time is known" in unknown.reason
 
@@ -328,14 +328,14 @@ def test_a_removal_that_the_driver_refuses_is_only_its_own(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup = bench.setup(bench.adds(3))
-    set_enabled = bench.driver.set_enabled
+    destroy_nodes = bench.driver.destroy_nodes
 
-    def refusing(executable: int, node: int, enabled: bool) -> None:
-        if node == setup.nodes[1] and not enabled:
-            raise DriverError("cuGraphNodeSetEnabled", 1, "CUDA_ERROR_INVALID_VALUE")
-        set_enabled(executable, node, enabled)
+    def refusing(nodes: list[int]) -> None:
+        if len(nodes) == 2:
+            raise DriverError("cuGraphDestroyNode", 1, "CUDA_ERROR_INVALID_VALUE")
+        destroy_nodes(nodes)
 
-    monkeypatch.setattr(bench.driver, "set_enabled", refusing)
+    monkeypatch.setattr(bench.driver, "destroy_nodes", refusing)
     benchmark = Benchmark(graph="a")
     found = [Removal(asked="x", nodes=["0", "1"]), Removal(asked="y", nodes=["2"])]
     removals.measure(setup, benchmark, found, 3, Budget(60), lambda: None)
@@ -360,7 +360,6 @@ def test_a_child_graph_is_left_out_as_a_whole(bench: Bench) -> None:
     (deeper,) = driver.child_graphs([inside[3]]).values
     assert {node for node, _ in asked} == {*inside[:3], *driver.nodes(deeper)}
     assert not any(enabled for _, enabled in asked)
-    assert setup.disableable([0, 1]) == ([0, 1], {})
 
 
 def test_memory_is_put_back_before_every_batch(bench: Bench) -> None:
@@ -387,6 +386,18 @@ def test_memory_is_put_back_before_every_batch(bench: Bench) -> None:
     assert 0 < highest <= 0.5 * 2 * (BATCH + 1)
     setup.restore()
     assert bench.value() == 0
+
+
+def test_nothing_is_left_of_an_executable_without_nodes(bench: Bench) -> None:
+    setup = bench.setup(bench.adds(3))
+    graphs, executables = set(bench.driver._graphs), set(bench.driver.executables)
+    executable = setup.without([1])
+    assert setup.watch.warm_ns(executable, 1) == [2_000]
+    setup.drop(executable)
+    assert set(bench.driver.executables) == executables
+    assert set(bench.driver._graphs) - graphs <= bench.driver.destroyed
+    everything = setup.without([0, 1, 2])
+    assert setup.watch.warm_ns(everything, 1) == [0]
 
 
 def test_shares_of_traced_replays() -> None:
