@@ -21,6 +21,9 @@ from .node_times import NodeTimes
 from .origin_text import origin_texts
 from .search import Index
 
+MOST_NOTES = 30_000
+"""Nodes up to which tooltips have modules and lines: texts of their own for every node add up."""
+
 
 class Picture:
     """What is drawn of one graph or body; bodies inside it are nodes here.
@@ -97,7 +100,7 @@ class Picture:
             labels=self.labels,
             names=self.names,
             path_prefix=f"{self.body}/" if self.body else "",
-            notes=self._durations() if self.times is not None else None,
+            notes=self._notes(),
             title=self.graph.name or "CUDA graph",
             warnings=warnings,
         )
@@ -110,6 +113,15 @@ class Picture:
             enterable=enterable,
             weight=None if self.times is None else np.nan_to_num(self.times.duration_ns),
         )
+
+    def _notes(self) -> list[str] | None:
+        """Return what the tooltip adds to a node's name: its duration, module and line."""
+        found = [self._durations()] if self.times is not None else []
+        if self.origin_texts is not None and self.count <= MOST_NOTES:
+            found += [self.origin_texts["module"], self.origin_texts["source"]]
+        if not found:
+            return None
+        return [" · ".join(filter(None, parts)) for parts in zip(*found, strict=True)]
 
     def _durations(self) -> list[str]:
         assert self.times is not None

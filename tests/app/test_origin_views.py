@@ -19,6 +19,7 @@ from graphviz_app.app import create_app
 from graphviz_app.components.tree_table import VISIBLE, TreeRow, open_rows
 from graphviz_app.context import Context
 from graphviz_app.figures.origin_colourings import module_groups
+from graphviz_app.figures.scene import decode_scene
 from graphviz_app.ids import Shell
 from graphviz_app.origin_facts import folded, node_origin
 from graphviz_app.search import term
@@ -83,6 +84,11 @@ def test_modules_are_coloured_layer_by_layer_and_keep_their_colours(store: Store
     assert {f"blocks.{layer}" for layer in range(DEPTH)} <= set(names[small])
     shared = [name for name in names[small] if name.startswith("blocks.")]
     assert all(names[small][name] == names[large][name] for name in shared)
+
+
+def test_the_tooltip_has_duration_module_and_line(store: Store, keys: list[str]) -> None:
+    header = decode_scene(store.picture("o", keys[0]).scene).header
+    assert f"25.1 µs · blocks.0.mlp · model.py:{MLP}" in header["notes"]
 
 
 def test_a_wrapper_that_holds_everything_is_opened(store: Store, keys: list[str]) -> None:
