@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import Any
 
-import dash_mantine_components as dmc
 from dash import Dash, html
 from dash.development.base_component import Component
 
 from capture.analysis import Result, Subject
 from capture.errors import FormatError, GraphLensError, LookupFailed
 from capture.measure_request import EACH
-from capture.selection import families, select
+from capture.selection import select
 
 from .. import benchmark_facts, gain_facts, measurements, result_text, timing_facts
 from .. import format as text
 from ..components import measure_panel, result_view
-from ..components.attributes import attributes
-from ..components.choice import choice
 from ..components.details import go_link
 from ..components.executables import picker
 from ..components.facts import fact_head
 from ..components.gains_table import MEASURED_NOTE, PREDICTED_NOTE, measured_gains
 from ..components.measure_panel import PanelIds, Task
 from ..components.prose import prose
+from ..components.selection_controls import controls, selection_box
 from ..facts import Fact
 from ..gain_facts import Gain
 from ..ids import WhatIfPage
@@ -40,9 +37,6 @@ IDS = PanelIds(
     WhatIfPage.TICK,
     WhatIfPage.DONE,
 )
-FAMILIES = 400
-FAMILY_CHARACTERS = 64
-EXAMPLE = "node:3,5 or type:memset or branch:3, joined with +"
 HOW = (
     "Choose nodes, and see what the replay would gain if they took no time: one node from the "
     "details panel, all of a type, a family of kernels, or a selection that you type."
@@ -105,69 +99,6 @@ def view(
             html.Section(each, className="whatif-each"),
         ],
     )
-
-
-def controls(subject: Subject, asked: str) -> list[Component]:
-    """Return what writes a selection: a text, a family of kernels, a type."""
-    counts: dict[str, int] = {}
-    for name in subject.graph.topology.types:
-        counts[name] = counts.get(name, 0) + 1
-    durations = subject.durations
-    totals = {
-        name: (sum(durations[at] or 0 for at in places), len(places))
-        for name, places in families(subject.graph).items()
-    }
-    ranked = sorted(totals, key=lambda name: (-totals[name][0], -totals[name][1]))[:FAMILIES]
-    options = [("", "a family of kernels")]
-    for name in ranked:
-        took, count = totals[name]
-        shown = name if len(name) <= FAMILY_CHARACTERS else f"{name[: FAMILY_CHARACTERS - 1]}…"
-        tail = f", {text.duration_text(took)}" if took else ""
-        options.append((f"family:{name}", f"{shown} ({count:,}{tail})"))
-    family = asked if asked in dict(options) else ""
-    types = sorted(counts, key=lambda name: -counts[name])
-    return [
-        html.Div(
-            dmc.TextInput(
-                id=WhatIfPage.ASKED,
-                value=asked,
-                size="xs",
-                placeholder=EXAMPLE,
-                debounce=True,
-                **attributes(aria_label="Nodes that take no time"),
-            ),
-            className="choice whatif-asked",
-            **attributes(data_choose="view"),
-        ),
-        choice("view", options, family, "Family of kernels", class_name="whatif-family"),
-        html.Div(
-            [
-                html.Button(
-                    [
-                        f"all {text.type_text(name)} ",
-                        html.Span(f"{counts[name]:,}", className="count"),
-                    ],
-                    className="legend-entry",
-                    **attributes(
-                        data_go=json.dumps({"view": f"type:{name}"}),
-                        aria_pressed=str(asked == f"type:{name}").lower(),
-                    ),
-                )
-                for name in types
-            ]
-            + [
-                html.Button(
-                    "each above 1 %",
-                    className="legend-entry",
-                    title="Every node above 1 % of the makespan, one after another",
-                    **attributes(
-                        data_go=json.dumps({"view": EACH}), aria_pressed=str(asked == EACH).lower()
-                    ),
-                )
-            ],
-            className="whatif-types",
-        ),
-    ]
 
 
 def answer(
@@ -279,7 +210,7 @@ def task_of(context: Context) -> Task:
 
 def skeleton() -> Component:
     """Return the page with every id that is always there."""
-    empty: list[Component] = [html.Div(dmc.TextInput(id=WhatIfPage.ASKED, value=""))]
+    empty: list[Component] = [selection_box("")]
     return view("", empty, [], measure_panel.panel(IDS, "", ""), [], [])
 
 

@@ -109,7 +109,7 @@ def test_ids_are_unique(app: dash.Dash) -> None:
 
 
 def test_every_id_is_a_member_of_an_enum(app: dash.Dash) -> None:
-    enums = [item for item in vars(ids_module).values() if isinstance(item, EnumType)]
+    enums: list[Any] = [item for item in vars(ids_module).values() if isinstance(item, EnumType)]
     known = {str(member) for enum in enums for member in enum}
     assert set(ids(app.validation_layout)) <= known
 
