@@ -13,8 +13,10 @@ from ..driver.protocol import Driver
 from ..model import LeftOut
 from ..origins import Origins
 from .origins.stacks import kind_of
-from .origins.tables import Context, ForwardLike, Provenance, build
-from .torch_origins import SAMPLE, Watched, Watcher
+from .origins.tables import Context, Provenance, build
+from .origins.watched import Watched
+from .torch_origins import Watcher
+from .torch_origins_fallback import SAMPLE
 
 ORIGINS = "CGLENS_ORIGINS"
 """Environment variable that switches origins off with ``0``."""
@@ -94,7 +96,7 @@ class CaptureOrigins:
                 stack = row.stack
         else:
             return "", [], "", ""
-        places = self._watcher.stacks.places(stack)
+        places = self._watcher.rows.stacks.places(stack)
         return (
             operator,
             [place for place in places if kind_of(place[0]) != "ours"],
@@ -115,9 +117,9 @@ class CaptureOrigins:
         started = clock()
         watched = self._watched
         context = Context(
-            self._watcher.stacks,
-            self._watcher.modules.known,
-            self._forward_of,
+            self._watcher.rows.stacks,
+            self._watcher.rows.modules.known,
+            self._watcher.rows.forwards.of,
             provenance_of,
             thread_names(watched),
         )
@@ -134,21 +136,6 @@ class CaptureOrigins:
             f"one operator in {SAMPLE} was timed; what torch takes to call Python is not in it"
         )
         return origins
-
-    def _forward_of(self, number: int, name: str) -> ForwardLike | None:
-        """Return the forward of an autograd node: of equal numbers, the one that is named alike."""
-        found = self._watcher.forwards.get(number)
-        if not found:
-            return None
-        wanted = plain(name.partition("Backward")[0])
-        alike = [item for item in found if wanted == plain(item.name.split(".")[1:2])]
-        return (alike or found)[-1]
-
-
-def plain(name: str | list[str]) -> str:
-    """Return a name of an operator as autograd and the dispatcher have it in common."""
-    text = name if isinstance(name, str) else "".join(name)
-    return text.replace("_", "").lower()
 
 
 def thread_names(watched: Watched) -> dict[int, str]:

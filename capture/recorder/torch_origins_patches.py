@@ -59,7 +59,7 @@ class Patches:
                 self._patch(nvtx, "_nvtx", _Ranges)
         except Exception as error:
             for watched in list(watcher.open.values()):
-                watcher.failed(watched, error)
+                watched.failed(error)
 
     def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = vars(owner).get(name)

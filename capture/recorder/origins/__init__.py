@@ -6,6 +6,8 @@
     stacks   Python stacks of this process, each kept once
     modules  paths of the modules of models
     log      what was noted: one row per operator that made nodes
+    watched  what is remembered of a capture, and of each thread in it
+    calls    what an operator was called with
     fill     which row each node belongs to
     tables   a log becomes :class:`~capture.origins.Origins`
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from ...origins import NODE_COLUMNS, PHASES, Compiled, Frame, Module, Operator, Origins, TensorLike
+from ...origins import NODE_COLUMNS, PHASES, Compiled, Frame, Module, Operator, Origins
+from .calls import operator_of
 from .fill import fill
 from .log import FIRST_LAUNCH, Launch, Log, Row
 from .modules import Known
 from .stacks import Place, Places, Stacks, kind_of
 
-MAX_TEXT = 80
 _FORWARD, _BACKWARD, _OPTIMIZER = (PHASES.index(name) for name in PHASES[1:])
 _OPTIMIZERS = "/torch/optim/"
 _NO_OPTIMIZERS = ("lr_scheduler.py", "swa_utils.py")
@@ -266,37 +266,6 @@ def common(first: Sequence[Place], second: Sequence[Place]) -> list[Place]:
             shared.append(one)
         break
     return shared[::-1]
-
-
-def operator_of(operator: Any, arguments: tuple[Any, Any]) -> Operator:
-    """Describe a call of an operator from what was kept of its arguments."""
-    positional, named = arguments
-    schema = getattr(operator, "_schema", None)
-    names = [argument.name for argument in getattr(schema, "arguments", ())]
-    inputs: list[TensorLike] = []
-    scalars: list[str] = []
-    items = [(names[at] if at < len(names) else str(at), x) for at, x in enumerate(positional)]
-    for name, value in [*items, *named]:
-        if isinstance(value, tuple) and len(value) == 3:
-            if value[0] == "tensors":
-                scalars.append(f"{name}: {value[1]} tensors")
-                inputs.extend(map(tensor_of, value[2]))
-            else:
-                inputs.append(tensor_of(value))
-        elif value[1] is not None:
-            text = value[1] if isinstance(value[1], str) else repr(value[1])
-            scalars.append(f"{name}={text}"[:MAX_TEXT])
-    return Operator(str(operator), tuple(inputs), tuple(scalars))
-
-
-def tensor_of(value: Any) -> TensorLike:
-    """Describe a tensor from (dtype, shape, stride)."""
-    if len(value) != 3:  # a hole in a list of tensors
-        return TensorLike("", ())
-    dtype, shape, stride = value
-    return TensorLike(
-        str(dtype).removeprefix("torch."), tuple(map(int, shape)), tuple(map(int, stride))
-    )
 
 
 def build(key: str, log: Log, handles: Sequence[int], context: Context) -> Origins:

@@ -1,0 +1,102 @@
+"""Quick ways to read what runs: arguments of operators, variables of frames, the current stream."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .frame_locals import variable
+
+LIST_TENSORS = 4
+"""Tensors that are described of a list of them."""
+LIST_VALUES = 32
+
+
+def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
+    """Return what reads (positional, named) arguments: nothing of it holds a tensor.
+
+    Tensors become (dtype, shape, stride), lists of them the first few after their count, all else
+    a pair of type and value or text.
+    """
+    tensor, parameter = torch.Tensor, torch.nn.Parameter
+    plain = frozenset((int, float, bool, str, complex, type(None)))
+    printed = (torch.dtype, torch.device, torch.memory_format, torch.layout)
+    overridden, without = torch._C._len_torch_function_stack, torch._C.DisableTorchFunction
+    without_subclass = torch._C.DisableTorchFunctionSubclass
+
+    def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        if overridden():
+            # Attributes of tensors go through the script's modes otherwise.
+            with without():
+                return read_plainly(args, kwargs)
+        return read_plainly(args, kwargs)
+
+    def read_plainly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        found: list[Any] = []
+        for value in args:
+            kind = type(value)
+            if kind is tensor or kind is parameter:
+                try:
+                    found.append((value.dtype, value.shape, value.stride()))
+                except RuntimeError:  # nested and sparse ones have no strides
+                    found.append((value.dtype, (), ()))
+            elif kind in plain:
+                found.append((kind, value))
+            else:
+                found.append(other(value))
+        if not kwargs:
+            return tuple(found), ()
+        named = read_plainly(tuple(kwargs.values()), {})[0]
+        return tuple(found), tuple(zip(kwargs, named, strict=True))
+
+    def other(value: Any) -> Any:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            if value and isinstance(value[0], tensor):
+                return "tensors", len(value), read_plainly(tuple(value[:LIST_TENSORS]), {})[0]
+            return tuple, str(value) if len(value) < LIST_VALUES else f"{len(value)} values"
+        if isinstance(value, tensor):
+            with without_subclass():
+                return value.dtype, tuple(value.shape), ()
+        return kind, str(value) if kind in printed else f"<{kind.__name__}>"
+
+    return read
+
+
+def stream_reader(torch: Any) -> Callable[[], int]:
+    """Return what tells the handle of this thread's current stream."""
+    stream, device = torch._C._cuda_getCurrentRawStream, torch._C._cuda_getDevice
+    return lambda: int(stream(device()))
+
+
+def variable_reader() -> Callable[[FrameType, str], Any]:
+    """Return :func:`variable`, or the quick form of it where Python has one."""
+    if sys.version_info < (3, 12):
+        return variable
+    # A prototype of our own: others may set the types of the one that ctypes shares.
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object)
+    get = prototype(("PyFrame_GetVar", ctypes.pythonapi))
+
+    def read(frame: FrameType, name: str) -> Any:
+        try:
+            return get(frame, name)
+        except NameError:
+            return None
+
+    return read
+
+
+def hide_from_compiler(*functions: Callable[..., Any]) -> None:
+    """Keep torch's compiler from compiling our functions when it meets their frames."""
+    try:
+        from torch._C._dynamo import eval_frame
+    except ImportError:
+        return
+    skip: Any = getattr(eval_frame, "skip_code", None)
+    for function in functions if skip is not None else ():
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            skip(code)
