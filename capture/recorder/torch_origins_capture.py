@@ -12,8 +12,9 @@ from typing import Any
 from ..driver.protocol import Driver
 from ..model import LeftOut
 from ..origins import Origins
+from .origins.context import Context, Provenance
 from .origins.stacks import kind_of
-from .origins.tables import Context, Provenance, build
+from .origins.tables import build
 from .origins.watched import Watched
 from .torch_origins import Watcher
 from .torch_origins_fallback import SAMPLE

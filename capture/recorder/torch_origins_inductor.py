@@ -12,8 +12,8 @@ import sys
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
+from .origins.context import Provenance
 from .origins.stacks import Place
-from .origins.tables import Provenance
 
 CODECACHE = "torch._inductor.codecache"
 _COMMENT = re.compile(r"#.*?Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")

@@ -8,6 +8,7 @@
     log      what was noted: one row per operator that made nodes
     watched  what is remembered of a capture, and of each thread in it
     calls    what an operator was called with
+    context  what the numbers of a log stand for
     fill     which row each node belongs to
     tables   a log becomes :class:`~capture.origins.Origins`
 

@@ -2,69 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ...origins import NODE_COLUMNS, PHASES, Compiled, Frame, Module, Operator, Origins
 from .calls import operator_of
+from .context import Context, Provenance
 from .fill import fill
 from .log import FIRST_LAUNCH, Launch, Log, Row
-from .modules import Known
-from .stacks import Place, Places, Stacks, kind_of
+from .stacks import Place, Places, kind_of
 
 _FORWARD, _BACKWARD, _OPTIMIZER = (PHASES.index(name) for name in PHASES[1:])
 _OPTIMIZERS = "/torch/optim/"
 _NO_OPTIMIZERS = ("lr_scheduler.py", "swa_utils.py")
 
 T = TypeVar("T")
-
-
-class ForwardLike(Protocol):
-    """What is remembered of the operator that made an autograd node."""
-
-    @property
-    def name(self) -> str:
-        """Of the operator."""
-
-    @property
-    def stack(self) -> int:
-        """Index into the stacks of the process."""
-
-    @property
-    def module(self) -> int:
-        """Index into the modules of the process; -1 for none."""
-
-
-class Provenance(NamedTuple):
-    """What a compiler says of one of its kernels, or of a line that it wrote."""
-
-    operators: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    stacks: tuple[tuple[Place, ...], ...] = ()
-    """Places in the user's code, innermost first."""
-
-
-class Context(NamedTuple):
-    """What a log's numbers stand for.
-
-    Attributes
-    ----------
-    stacks : Stacks
-    modules : sequence of Known
-    forward_of : callable
-        ``forward_of(number, name)`` returns what is known of the forward of an autograd node.
-    provenance_of : callable
-        ``provenance_of(file, line, kernel)`` returns what the compiler that wrote a line says.
-    threads : dict of int to str
-        Names of threads.
-    """
-
-    stacks: Stacks
-    modules: Sequence[Known]
-    forward_of: Callable[[int, str], ForwardLike | None]
-    provenance_of: Callable[[str, int, str], Provenance | None]
-    threads: Mapping[int, str]
 
 
 class _Table(list[T]):
