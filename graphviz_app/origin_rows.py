@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from capture.analysis.module_tree import ModuleRow
-from capture.analysis.operator_calls import NO_OPERATOR
+from capture.analysis.operator_calls import NO_OPERATOR, given_bytes
 from capture.analysis.origin_totals import Costs, Totals
 from capture.origins import PHASES
 
@@ -242,6 +242,11 @@ def operator_rows(context: Context, report: OriginReport) -> list[TreeRow]:
         for number, item in enumerate(row.inputs):
             values, texts, exact = totals_cells(item.total, costs)
             shown = inputs_text(item.operator)
+            size_bytes = given_bytes(item.operator)
+            if size_bytes:
+                values["given"] = size_bytes
+                texts["given"] = text.bytes_text(size_bytes)
+                exact["given"] = f"{size_bytes:,} bytes"
             found.append(
                 TreeRow(
                     id=f"o{at}.{number}",

@@ -9,6 +9,40 @@ from ..origins import Operator
 from .origin_totals import Costs, Totals, group
 
 NO_OPERATOR = "no operator"
+ITEM_BYTES = {
+    **dict.fromkeys(("bool", "uint8", "int8", "quint8", "qint8"), 1),
+    **dict.fromkeys(("float16", "bfloat16", "half", "int16", "uint16"), 2),
+    **dict.fromkeys(("float32", "float", "int32", "uint32", "complex32"), 4),
+    **dict.fromkeys(("float64", "double", "int64", "uint64", "complex64"), 8),
+    "complex128": 16,
+}
+"""Bytes of one element by dtype, as torch names it; 8-bit floats are told by their name."""
+
+
+def given_bytes(operator: Operator) -> int | None:
+    """Return the bytes of the tensors that one call was given; ``None`` for a dtype not known.
+
+    Dimensions of stride 0, which repeat the same elements, count once.
+
+    Examples
+    --------
+    >>> from capture.origins import TensorLike
+    >>> given_bytes(Operator("aten.add.Tensor", (TensorLike("bfloat16", (8, 4)),) * 2))
+    128
+    """
+    total = 0
+    for tensor in operator.inputs:
+        dtype = tensor.dtype.removeprefix("torch.")
+        size = 1 if dtype.startswith("float8") else ITEM_BYTES.get(dtype)
+        if size is None:
+            if not dtype:
+                continue  # a hole in a list of tensors
+            return None
+        strides = tensor.stride if len(tensor.stride) == len(tensor.shape) else (1,) * 99
+        for length, stride in zip(tensor.shape, strides, strict=False):
+            size *= length if stride else min(length, 1)
+        total += size
+    return total
 
 
 @dataclass

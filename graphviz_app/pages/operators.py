@@ -69,6 +69,8 @@ def view(
         number_column("inputs", "Inputs", "Distinct sets of shapes, dtypes and arguments", 62),
         number_column("modules", "Modules", "Innermost modules that called it", 80),
     ]
+    if any(row.values.get("given") for row in rows):
+        columns.append(number_column("given", "Given", "Bytes of the tensors one call was given"))
     columns += extra_columns(rows, ("moved", "shared"))
     return html.Div(
         className="origin-page",

@@ -6,12 +6,12 @@ import pytest
 
 from capture.analysis import Result, Subject, run_analysis
 from capture.analysis.module_tree import module_classes, module_tree
-from capture.analysis.operator_calls import operator_calls
+from capture.analysis.operator_calls import given_bytes, operator_calls
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import source_lines
 from capture.model import Body, EvidenceKind, Graph
 from capture.origin_index import OriginIndex
-from capture.origins import Compiled, Frame, Module, Operator, Origins
+from capture.origins import Compiled, Frame, Module, Operator, Origins, TensorLike
 from tests.helpers import origins
 
 DEPTH = 3
@@ -115,6 +115,22 @@ def test_an_operator_lists_what_it_was_called_with(step: Subject) -> None:
     assert addmm.inputs[0].operator.inputs[2].shape == (768, 3072), "up takes the longest"
     assert len(addmm.modules) == 4 * DEPTH
     assert sum(row.total.nodes for row in found.values()) == len(step.graph)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "size"),
+    [
+        ((), 0),
+        ((TensorLike("float32", (3, 4)),), 48),
+        ((TensorLike("torch.float8_e4m3fn", (16,)), TensorLike("int64", ())), 24),
+        ((TensorLike("float32", (64, 4), (0, 1)),), 16),
+        ((TensorLike("float32", (0, 4), (4, 1)),), 0),
+        ((TensorLike("", ()), TensorLike("bool", (2,))), 2),
+        ((TensorLike("quint4x2", (8,)),), None),
+    ],
+)
+def test_bytes_of_what_a_call_was_given(tensors: tuple[TensorLike, ...], size: int | None) -> None:
+    assert given_bytes(Operator("aten.x.default", tensors)) == size
 
 
 def test_a_fused_kernel_is_charged_to_all_it_came_from_and_once_to_the_whole(
