@@ -59,7 +59,7 @@ def assert_healthy(result: Readiness) -> None:
     assert result.failure is None
     assert result.found == []
     assert result.exit_code == readiness.FOUND_NOTHING
-    assert sum(region.operators for region in result.regions) > 10
+    assert sum(region.operators for region in result.regions) > 5
 
 
 @pytest.mark.parametrize("name", NAMES)
