@@ -1,0 +1,140 @@
+"""What a process ran on the GPU beside its graphs, and what its compiler left out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+WORK_COLUMNS = ("name", "type", "stream", "place", "count", "total_ns", "longest_ns")
+BETWEEN = "between"
+"""Launched by the script between two replays."""
+INSIDE = "replay"
+"""Launched inside ``replay()`` itself, beside the graph."""
+
+
+class Outside(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Kernels, copies and memsets without a graph node, seen while replays were traced.
+
+    A window begins with the first node of the first traced replay and ends with the last node of
+    the last one before tracing paused. What ran before, after and in pauses was not seen.
+
+    Attributes
+    ----------
+    process : str
+        Index into the recording's processes, as text.
+    windows, replays : int
+        Windows, and the traced replays in them.
+    window_ns : int
+        Length of all windows.
+    graphs_ns, outside_ns, busy_ns : int
+        Time in which at least one node, one piece of other work, or any of both ran.
+    name, type, stream, place : list
+        One row per kernel (or kind of copy), stream and place: :data:`BETWEEN` or :data:`INSIDE`.
+        Kernels have their mangled name; types are node types.
+    count, total_ns, longest_ns : list of int
+    dropped_records : int
+        Records that CUPTI lost, or that were too many to keep.
+    place_known : bool
+        Whether work inside ``replay()`` was told from other work.
+    reason : str
+        Why there is none; all else is empty then.
+    """
+
+    process: str = ""
+    windows: int = 0
+    replays: int = 0
+    window_ns: int = 0
+    graphs_ns: int = 0
+    outside_ns: int = 0
+    busy_ns: int = 0
+    name: list[str] = msgspec.field(default_factory=list)
+    type: list[str] = msgspec.field(default_factory=list)
+    stream: list[int] = msgspec.field(default_factory=list)
+    place: list[str] = msgspec.field(default_factory=list)
+    count: list[int] = msgspec.field(default_factory=list)
+    total_ns: list[int] = msgspec.field(default_factory=list)
+    longest_ns: list[int] = msgspec.field(default_factory=list)
+    dropped_records: int = 0
+    place_known: bool = False
+    reason: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class CompiledFunction(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A function of the compiler that was given to its trees of graphs.
+
+    Attributes
+    ----------
+    id : int
+        The compiler's own number.
+    mode : str
+        ``"forward"``, ``"backward"`` or ``"inference"``.
+    place : str
+        First user line that it was compiled from, ``file:line in function``; may be empty.
+    recordings : int
+        Graphs that were recorded of it and are still there.
+    graphs : list of str
+        Their keys, as far as this recording has them.
+    paths : int
+        Different places in the tree at which it was recorded: after different functions.
+    repeated : int
+        Recordings beyond the first at one place: inputs were not what a graph had recorded.
+    eager : bool
+        It is known to run without a graph, because it writes to inputs.
+    """
+
+    id: int
+    mode: str = ""
+    place: str = ""
+    recordings: int = 0
+    graphs: list[str] = msgspec.field(default_factory=list)
+    paths: int = 0
+    repeated: int = 0
+    eager: bool = False
+
+
+class Said(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Something the compiler said, and how often.
+
+    Attributes
+    ----------
+    kind : str
+        ``"skipped"``: a graph that was not made; ``"break"``: a graph break of the tracer;
+        ``"other"``.
+    text : str
+    place : str
+        ``file:line`` that the text names, if it does.
+    count : int
+    """
+
+    kind: str
+    text: str
+    place: str = ""
+    count: int = 1
+
+
+class Compilation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What torch.compile made graphs of in one process, by its own counters and log.
+
+    Attributes
+    ----------
+    process : str
+        Index into the recording's processes, as text.
+    functions : list of CompiledFunction
+    said : list of Said
+    counters : dict of str to int
+        The compiler's own, such as ``"cudagraph_skips"`` and ``"unique_graphs"``.
+    notes : list of str
+        What could not be read, each a sentence.
+    reason : str
+        Why there is none; all else is empty then.
+    """
+
+    process: str = ""
+    functions: list[CompiledFunction] = msgspec.field(default_factory=list)
+    said: list[Said] = msgspec.field(default_factory=list)
+    counters: dict[str, int] = msgspec.field(default_factory=dict)
+    notes: list[str] = msgspec.field(default_factory=list)
+    reason: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
