@@ -12,6 +12,8 @@ from ..origin_report import OriginReport
 from ..origin_text import PHASE_NAMES
 from .prose import prose
 
+SHARE = "Time over the time in which the device ran anything; more than 100 % where nodes overlap"
+
 
 def no_origins(context: Context, title: str, reason: str = "") -> Component:
     """Return a page that says why there is nothing, and how to record it."""

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from .. import origin_rows
 from ..components.attributes import attributes
 from ..components.executables import picker
-from ..components.origin_head import caution_of, no_origins, phase_legend
+from ..components.origin_head import SHARE, caution_of, no_origins, phase_legend
 from ..components.prose import prose
 from ..components.tree_table import TreeRow, number_column, tree_table
 from ..context import Context
@@ -25,7 +25,6 @@ VIEWS = (
     ("", "Tree", "Modules as the model holds them"),
     (CLASSES, "Classes", "Modules of the same class together"),
 )
-SHARE = "Time over the time in which the device ran anything; more than 100 % where nodes overlap"
 SUMMARY = (
     "Nodes of the backward pass count with the module whose forward made them. "
     "A name finds its nodes in the graph."

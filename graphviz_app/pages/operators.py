@@ -9,14 +9,14 @@ from dash.development.base_component import Component
 
 from .. import origin_rows
 from ..components.executables import picker
-from ..components.origin_head import caution_of, no_origins, phase_legend
+from ..components.origin_head import SHARE, caution_of, no_origins, phase_legend
 from ..components.prose import prose
 from ..components.tree_table import TreeRow, number_column, tree_table
 from ..context import Context
 from ..ids import OperatorsPage
 from . import Page
 from .graph import NO_GRAPH
-from .modules import SHARE, extra_columns
+from .modules import extra_columns
 
 SUMMARY = (
     "Inside each operator stands each distinct set of arguments. "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, html
 from dash.development.base_component import Component
 
@@ -20,7 +19,7 @@ from ..components.links import editor_link
 from ..components.origin_head import caution_of, no_origins
 from ..components.prose import prose
 from ..components.shell import SHELL
-from ..components.tree_table import number_column
+from ..components.source_grid import source_grid
 from ..context import Context
 from ..format import counted
 from ..ids import SourcePage
@@ -30,10 +29,6 @@ from ..source_changes import changes
 from ..store import Store
 from . import Page
 from .graph import NO_GRAPH
-from .modules import SHARE
-
-BACKWARD = "Of the nodes of the backward pass that belong to what this line launched"
-CALLS = "With what the functions take that this line calls, their backward pass included"
 
 
 def layout(context: Context) -> Component:
@@ -195,7 +190,7 @@ def view(
             html.Div(
                 [
                     html.Div(head, className="source-head"),
-                    _grid(rows, timed=timed, chosen=chosen),
+                    source_grid(rows, timed=timed, chosen=chosen),
                 ],
                 className="source-main",
             ),
@@ -207,78 +202,6 @@ def _chip(colour: str, words: str) -> Component:
     return html.Span(
         [html.I(className="chip", style={"background": colour}), words], className="legend-item"
     )
-
-
-def _grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Component:
-    columns: list[dict[str, Any]] = [
-        {
-            "field": "bars",
-            "headerName": "",
-            "headerTooltip": "Full width is the line that takes the most",
-            "cellRenderer": "PartBar",
-            "cellDataType": False,
-            "sortable": False,
-            "width": 72,
-        },
-        number_column("time", "Time", "Of the nodes that this line launched", 70, hide=not timed),
-        number_column("back", "Back\N{SOFT HYPHEN}ward", BACKWARD, 72, hide=not timed),
-        number_column("share", "Share", SHARE, 64, hide=not timed),
-        {
-            **number_column("nodes", "Nodes", "Click to find them in the graph", 58),
-            "cellRenderer": "FoundNodes",
-        },
-        number_column("calls", "With calls", CALLS, 70, hide=not timed),
-    ]
-    if source_rows.has(rows, "moved"):
-        columns.append(number_column("moved", "Moved", "Bytes of its memcpy and memset nodes"))
-    if source_rows.has(rows, "shared"):
-        hint = "Nodes of fused kernels, which other lines are charged with in full as well"
-        columns.append(number_column("shared", "Shared", hint, 66))
-    columns += [
-        {
-            "field": "line",
-            "headerName": "",
-            "width": 52,
-            "type": "rightAligned",
-            "cellClass": "number line-number",
-        },
-        {
-            "field": "code",
-            "headerName": "Code",
-            "flex": 1,
-            "minWidth": 260,
-            "sortable": False,
-            "cellRenderer": "CodeCell",
-            "cellClass": "mono code",
-        },
-    ]
-    table: Component = dag.AgGrid(
-        id=SourcePage.CODE,
-        className="grid source-grid",
-        rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "wrapHeaderText": True,
-            "autoHeaderHeight": True,
-        },
-        scrollTo={"rowId": str(chosen), "rowPosition": "middle"} if chosen else None,
-        dashGridOptions={
-            "rowHeight": 22,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "enableCellTextSelection": True,
-            "rowClassRules": {
-                "chosen-row": {"function": "isMarked(params)"},
-                "charged-row": {"function": "hasNodes(params)"},
-            },
-        },
-        style={"height": None, "width": "100%"},
-    )
-    return table
 
 
 def skeleton() -> Component:

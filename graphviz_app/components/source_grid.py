@@ -1,0 +1,99 @@
+"""The table of a file's lines: what their nodes take, and their text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_ag_grid as dag
+from dash.development.base_component import Component
+
+from .. import source_rows
+from ..ids import SourcePage
+from .origin_head import SHARE
+from .tree_table import number_column
+
+BACKWARD = "Of the nodes of the backward pass that belong to what this line launched"
+CALLS = "With what the functions take that this line calls, their backward pass included"
+
+
+def source_grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Component:
+    """Return the table.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of :func:`~graphviz_app.source_rows.line_rows`.
+    timed : bool
+        Whether nodes have timings.
+    chosen : int
+        Number of the line that is scrolled to; 0 for none.
+    """
+    columns: list[dict[str, Any]] = [
+        {
+            "field": "bars",
+            "headerName": "",
+            "headerTooltip": "Full width is the line that takes the most",
+            "cellRenderer": "PartBar",
+            "cellDataType": False,
+            "sortable": False,
+            "width": 72,
+        },
+        number_column("time", "Time", "Of the nodes that this line launched", 70, hide=not timed),
+        number_column("back", "Back\N{SOFT HYPHEN}ward", BACKWARD, 72, hide=not timed),
+        number_column("share", "Share", SHARE, 64, hide=not timed),
+        {
+            **number_column("nodes", "Nodes", "Click to find them in the graph", 58),
+            "cellRenderer": "FoundNodes",
+        },
+        number_column("calls", "With calls", CALLS, 70, hide=not timed),
+    ]
+    if source_rows.has(rows, "moved"):
+        columns.append(number_column("moved", "Moved", "Bytes of its memcpy and memset nodes"))
+    if source_rows.has(rows, "shared"):
+        hint = "Nodes of fused kernels, which other lines are charged with in full as well"
+        columns.append(number_column("shared", "Shared", hint, 66))
+    columns += [
+        {
+            "field": "line",
+            "headerName": "",
+            "width": 52,
+            "type": "rightAligned",
+            "cellClass": "number line-number",
+        },
+        {
+            "field": "code",
+            "headerName": "Code",
+            "flex": 1,
+            "minWidth": 260,
+            "sortable": False,
+            "cellRenderer": "CodeCell",
+            "cellClass": "mono code",
+        },
+    ]
+    table: Component = dag.AgGrid(
+        id=SourcePage.CODE,
+        className="grid source-grid",
+        rowData=rows,
+        columnDefs=columns,
+        getRowId="params.data.id",
+        defaultColDef={
+            "resizable": True,
+            "sortable": True,
+            "wrapHeaderText": True,
+            "autoHeaderHeight": True,
+        },
+        scrollTo={"rowId": str(chosen), "rowPosition": "middle"} if chosen else None,
+        dashGridOptions={
+            "rowHeight": 22,
+            "headerHeight": 32,
+            "animateRows": False,
+            "tooltipShowDelay": 400,
+            "enableCellTextSelection": True,
+            "rowClassRules": {
+                "chosen-row": {"function": "isMarked(params)"},
+                "charged-row": {"function": "hasNodes(params)"},
+            },
+        },
+        style={"height": None, "width": "100%"},
+    )
+    return table
