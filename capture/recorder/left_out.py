@@ -63,16 +63,19 @@ class Omissions:
         frame : frame
             The innermost one of the caller's.
         """
-        if not launches(operator) or not uses_gpu([*args, *kwargs.values()]):
-            return
+        if launches(operator) and uses_gpu([*args, *kwargs.values()]):
+            self.add(str(operator), stream, frame)
+
+    def add(self, name: str, stream: int, frame: FrameType | None) -> None:
+        """Note an operator, or a kernel that no operator launches, by its name."""
         place = user_place(frame)
-        key = str(operator), place.file if place else "", place.line if place else 0, stream
+        key = name, place.file if place else "", place.line if place else 0, stream
         known = self._found.get(key)
         if known is not None:
             known.times += 1
         elif len(self._found) < MOST:
-            name = f"{stream:#x}" if stream else "0 (the default stream)"
-            self._found[key] = LeftOut(operator=str(operator), place=place, stream=name)
+            where = f"{stream:#x}" if stream else "0 (the default stream)"
+            self._found[key] = LeftOut(operator=name, place=place, stream=where)
 
     def rows(self) -> list[LeftOut]:
         """Return what was left out, in the order in which it was first called."""

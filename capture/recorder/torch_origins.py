@@ -150,6 +150,8 @@ class Watcher:
                 now = tip()
                 if now not in (before, NOT_CAPTURING):
                     self.rows.launch(watched, thread, launch, before, now, stream, begun, frame)
+                elif now == NOT_CAPTURING and before == now:
+                    watched.omitted.add(launch.name, stream, frame)
                 watched.fixed_ns += clock() - started
             except Exception as error:
                 watched.failed(error)
