@@ -1,0 +1,1 @@
+"""Compare two graphs, or two recordings, node by node."""
