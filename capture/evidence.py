@@ -14,8 +14,21 @@ import msgspec
 
 from .benchmarks import Benchmark
 from .errors import FormatError, InvalidGraphError
+from .memory_map import (
+    BLOCK_COLUMNS,
+    EVENT_COLUMNS,
+    NAME_COLUMNS,
+    RANGE_COLUMNS,
+    SEGMENT_COLUMNS,
+    SUM_COLUMNS,
+    Memory,
+    MemoryMap,
+    Snapshot,
+)
+from .memory_map import check as check_memory
 from .origins import NODE_COLUMNS as ORIGIN_COLUMNS
 from .origins import PHASES, Origins
+from .outside import WORK_COLUMNS, Compilation, Outside
 from .timings import NODE_COLUMNS as TIMING_COLUMNS
 from .timings import Timings
 
@@ -36,13 +49,14 @@ class StoredKind(NamedTuple):
     Attributes
     ----------
     name : str
-        As in :class:`~capture.model.EvidenceKind`.
+        As in :class:`~capture.model.EvidenceKind`, unless it belongs to a process.
     noun : str
         For sentences: what was, or was not, recorded.
     struct : type
-        With a field ``graph``, and ``executable`` where it hangs on one.
+        With a field ``graph``, and ``executable`` or ``process`` where it hangs on one.
     owner : str
-        ``"graph"`` or ``"executable"``: the field with the key of what it hangs on.
+        ``"graph"``, ``"executable"`` or ``"process"``: the field with what it hangs on. A process
+        is its place in the recording's list, as text.
     columns : tuple of Columns
     told : callable
         Of an item: how it was got, and why it is no evidence all the same (empty if it is).
@@ -136,6 +150,10 @@ def _origins_told(origins: Origins) -> tuple[str, str]:
     return "; ".join(origins.how) or "recorded while the graph was captured", ""
 
 
+def _memory_told(memory: MemoryMap) -> tuple[str, str]:
+    return "; ".join(memory.how), memory.refused
+
+
 def _check_benchmark(benchmark: Benchmark, where: str) -> None:
     eager = benchmark.eager
     for name, figures in eager.calls.items() if eager is not None else ():
@@ -226,6 +244,58 @@ ORIGINS = StoredKind(
     texts=("sources",),
     check=_check_origins,
 )
+_MEMORY_COLUMNS = (
+    Columns("segments", SEGMENT_COLUMNS, key="address"),
+    Columns("blocks", BLOCK_COLUMNS, key="address"),
+    Columns("events", EVENT_COLUMNS, key="address"),
+    Columns("names", NAME_COLUMNS, key="address"),
+    Columns("sums", SUM_COLUMNS, key="mark"),
+)
+MEMORY = StoredKind(
+    name="memory",
+    noun="memory",
+    struct=Memory,
+    owner="graph",
+    columns=(*_MEMORY_COLUMNS, Columns("ranges", RANGE_COLUMNS, key="address")),
+    told=_memory_told,
+    check=check_memory,
+)
+SNAPSHOTS = StoredKind(
+    name="snapshots",
+    noun="memory of the process",
+    struct=Snapshot,
+    owner="process",
+    columns=_MEMORY_COLUMNS,
+    told=_memory_told,
+    check=check_memory,
+)
 
-STORED = {kind.name: kind for kind in (TIMINGS, BENCHMARKS, ORIGINS)}
+
+def _outside_told(outside: Outside) -> tuple[str, str]:
+    return f"CUPTI activity records of {outside.windows} windows of traced replays", outside.reason
+
+
+def _compilation_told(compilation: Compilation) -> tuple[str, str]:
+    return "the compiler's own counters, log and trees of graphs", compilation.reason
+
+
+OUTSIDE = StoredKind(
+    name="outside",
+    noun="work outside graphs",
+    struct=Outside,
+    owner="process",
+    columns=(Columns("", WORK_COLUMNS, key="name"),),
+    told=_outside_told,
+)
+COMPILATION = StoredKind(
+    name="compilation",
+    noun="the compiler's coverage",
+    struct=Compilation,
+    owner="process",
+    columns=(),
+    told=_compilation_told,
+)
+
+_KINDS = (TIMINGS, BENCHMARKS, ORIGINS, MEMORY, SNAPSHOTS, OUTSIDE, COMPILATION)
+STORED = {kind.name: kind for kind in _KINDS}
 """Every stored kind of evidence, by name."""

@@ -10,6 +10,8 @@
     timings/<n>.json          node timings of one executable, as columns
     benchmarks/<n>.json       replays of our own of one graph
     origins/<n>.json          where the nodes of one graph come from, as columns
+    memory/<n>.json           memory of one graph, as columns
+    snapshots/<n>.json        all that the allocator held in one process, as columns
     texts/<digest>.json       one long text, such as a source file, shared by these documents
 
 Reading looks at ``recording.json`` alone; the rest is read when asked for. Members and fields that
@@ -176,10 +178,11 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
             _put(archive, f"topologies/{digest}.json", topology)
         _put(archive, KERNELS, tables.kernels)
         executables = [item for item in recording.executables if everything or item.graph in wanted]
+        processes = len(recording.processes) if everything else 0
         stored: dict[str, dict[str, str]] = {}
         for kind in STORED.values():
             found = stored[kind.name] = {}
-            for owner in documents.owners(kind, keys, executables):
+            for owner in documents.owners(kind, keys, executables, processes):
                 item = recording.evidence(kind.name, owner, keep=False)
                 if item is not None:
                     found[owner] = f"{kind.name}/{len(found)}.json"

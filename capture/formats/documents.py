@@ -138,7 +138,12 @@ def check_owner(kind: StoredKind, item: Any, owner: str, where: str) -> None:
 
 
 def owners(
-    kind: StoredKind, keys: Sequence[str], executables: Sequence[Executable]
+    kind: StoredKind, keys: Sequence[str], executables: Sequence[Executable], processes: int
 ) -> Sequence[str]:
-    """Return what may have evidence of a kind, in the order in which it is written."""
+    """Return what may have evidence of a kind, in the order in which it is written.
+
+    `processes` is how many of them are written with all that belongs to them.
+    """
+    if kind.owner == "process":
+        return [str(number) for number in range(processes)]
     return keys if kind.owner == "graph" else [item.id for item in executables]

@@ -61,10 +61,11 @@ def write(recording: Recording, stream: BinaryIO, keys: Sequence[str]) -> None:
     put("processes", [dump(item) for item in recording.processes])
     executables = [item for item in recording.executables if everything or item.graph in wanted]
     put("executables", [dump(item) for item in executables])
+    processes = len(recording.processes) if everything else 0
     for kind in STORED.values():
         found = (
             recording.evidence(kind.name, owner, keep=False)
-            for owner in documents.owners(kind, keys, executables)
+            for owner in documents.owners(kind, keys, executables, processes)
         )
         stream.write(b',\n"%s": [' % kind.name.encode())
         for part in _lines(dump(item) for item in found if item is not None):

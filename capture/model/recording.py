@@ -9,6 +9,7 @@ from typing import Any
 from ..benchmarks import Benchmark
 from ..errors import LookupFailed
 from ..evidence import STORED
+from ..memory_map import Memory, Snapshot
 from ..origins import Origins
 from ..timings import Timings
 from .facts import Event, Executable, GraphInfo, Metadata, Process
@@ -212,6 +213,28 @@ class Recording:
             The stored origins are damaged.
         """
         found: Origins | None = self.evidence("origins", key)
+        return found
+
+    def memory(self, key: str) -> Memory | None:
+        """Return the memory of a graph, or ``None`` when it was not looked at.
+
+        Raises
+        ------
+        FormatError
+            What is stored is damaged.
+        """
+        found: Memory | None = self.evidence("memory", key)
+        return found
+
+    def snapshot(self, process: int) -> Snapshot | None:
+        """Return all that the allocator held in a process when it was last looked at, or ``None``.
+
+        Raises
+        ------
+        FormatError
+            What is stored is damaged.
+        """
+        found: Snapshot | None = self.evidence("snapshots", str(process))
         return found
 
     @property

@@ -33,7 +33,8 @@ ABSENT = {
     EvidenceKind.TIMINGS: "no replay was traced, or the process ended before its records were read",
     EvidenceKind.ORIGINS: "source lines and operators of nodes were not recorded: they are taken "
     "while a graph is captured through torch, unless they are switched off",
-    EvidenceKind.MEMORY: "memory was not recorded: this version does not take it yet",
+    EvidenceKind.MEMORY: "memory was not recorded: it is looked at only on request; "
+    "ask for it with `cglens record --memory`",
     EvidenceKind.BENCHMARKS: "nothing was benchmarked: replays of our own run only on request; "
     "ask for them with `cglens bench`",
 }
@@ -65,11 +66,11 @@ def _document_at(opener: Opener, offset: int) -> Any:
     return msgspec.json.decode(line)["document"]
 
 
-def _evidence_at(opener: Opener, entry: EvidenceEntry, keys: dict[int, str]) -> Any:
+def _evidence_at(opener: Opener, entry: EvidenceEntry, keys: dict[int, str], process: int) -> Any:
     """Load evidence, with the key of its graph in place of its serial."""
-    owner = entry.owner(keys)
+    owner = entry.owner(keys, process)
     item = decode_evidence(entry.kind, _document_at(opener, entry.offset), owner)
-    item.graph = keys[entry.serial]
+    item.graph = keys.get(entry.serial, "")
     setattr(item, entry.kind.owner, owner)
     return item
 
@@ -181,7 +182,10 @@ def _merge(metadata: Metadata, histories: list[tuple[JournalHistory, Opener]]) -
                 info.evidence.setdefault(absent.value, Evidence(present=False, reason=reason))
             (failed if entry.failed else graphs).append(info)
         for item in history.evidence_of(keys):
-            stored[item.kind.name][item.owner(keys)] = partial(_evidence_at, opener, item, keys)
+            load_item = partial(_evidence_at, opener, item, keys, number)
+            stored[item.kind.name][item.owner(keys, number)] = load_item
+            if item.kind.owner == "process":
+                continue
             found[item.kind.name, keys[item.serial]] = Evidence(
                 present=not item.reason, how=item.how, cost_ns=item.cost_ns, reason=item.reason
             )

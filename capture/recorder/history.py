@@ -86,8 +86,10 @@ class EvidenceEntry(NamedTuple):
     cost_ns: int | None
     offset: int
 
-    def owner(self, keys: dict[int, str]) -> str:
-        """Return the key of its graph or the id of its executable."""
+    def owner(self, keys: dict[int, str], process: int) -> str:
+        """Return the key of its graph, the id of its executable, or its process as text."""
+        if self.kind.owner == "process":
+            return str(process)
         key = keys[self.serial]
         return key if self.kind.owner == "graph" else f"{key}/exec{self.number}"
 
@@ -126,9 +128,9 @@ class JournalHistory:
                 yield item
 
     def evidence_of(self, keys: dict[int, str]) -> Iterator[EvidenceEntry]:
-        """Yield the evidence of graphs that have keys."""
+        """Yield the evidence of the process, and of graphs that have keys."""
         for entry in self._evidence.values():
-            if entry.serial in keys:
+            if entry.serial in keys or entry.kind.owner == "process":
                 yield entry
 
     def why_absent(self, kind: str, serial: int) -> str:

@@ -105,6 +105,11 @@ class Sink:
         if serial in self.serials:
             self._put(kind, serial=serial, **fields)
 
+    def write_process(self, kind: str, **fields: Any) -> None:
+        """Write a record about the process itself."""
+        if self._opened:
+            self._put(kind, **fields)
+
     def warning(self, text: str) -> None:
         """Write something the user should know."""
         self._put("warning", text=text)

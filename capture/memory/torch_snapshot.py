@@ -1,0 +1,298 @@
+"""torch's memory snapshot, as ``torch.cuda.memory._snapshot()`` returns it, to tables. Pure.
+
+What comes in may be from a file of unknown origin: every value is checked before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import FormatError, TooLargeError
+from ..memory_map import (
+    ACTIONS,
+    COMMON_POOL,
+    Blocks,
+    Events,
+    MemoryMap,
+    Segments,
+    StackFrame,
+    Sums,
+)
+
+MAX_FRAMES = 64
+"""Frames kept of one stack, the innermost ones."""
+MAX_TEXT = 4096
+"""Characters kept of a file's or function's name."""
+MAX_ROWS = 4_000_000
+"""Blocks or events of one snapshot."""
+
+_STATES = {
+    "active_allocated": 0,
+    "active_pending_free": 1,
+    "active_awaiting_free": 1,
+    "inactive": 2,
+}
+_ACTION = {name: number for number, name in enumerate(ACTIONS)}
+
+
+class Tables:
+    """Fills the tables of a :class:`~capture.memory_map.MemoryMap`; equal rows are kept once.
+
+    Parameters
+    ----------
+    item : MemoryMap
+    """
+
+    def __init__(self, item: MemoryMap) -> None:
+        self.item = item
+        self._pools = {pool: place for place, pool in enumerate(item.pools)}
+        self._frames: dict[StackFrame, int] = {}
+        self._stacks: dict[tuple[int, ...], int] = {}
+        self._seen: dict[int, tuple[Any, int]] = {}
+
+    def pool(self, pool: tuple[int, int]) -> int:
+        """Return the place of a pool."""
+        place = self._pools.get(pool)
+        if place is None:
+            place = self._pools[pool] = len(self.item.pools)
+            self.item.pools.append(pool)
+        return place
+
+    def stack(self, frames: Any) -> int:
+        """Return the place of a stack of torch's frames; -1 for one without a line of Python.
+
+        C++ frames have no line, and are left out.
+        """
+        if not isinstance(frames, (list, tuple)) or not frames:
+            return -1
+        # torch hands out one list for every block of one allocation site.
+        seen = self._seen.get(id(frames))
+        if seen is not None and seen[0] is frames:
+            return seen[1]
+        found: list[int] = []
+        for frame in frames:
+            if len(found) == MAX_FRAMES:
+                break
+            place = self._frame(frame)
+            if place is not None:
+                found.append(place)
+        result = -1
+        if found:
+            stack = tuple(found)
+            result = self._stacks.setdefault(stack, len(self._stacks))
+            if result == len(self.item.stacks):
+                self.item.stacks.append(stack)
+        self._seen[id(frames)] = (frames, result)
+        return result
+
+    def _frame(self, frame: Any) -> int | None:
+        if not isinstance(frame, Mapping):
+            raise FormatError(f"a frame is a {type(frame).__name__}, expected a map")
+        line = frame.get("line")
+        file = frame.get("filename")
+        if type(line) is not int or line <= 0 or not isinstance(file, str):
+            return None
+        if file.endswith((".cpp", ".cc", ".cu", ".h", ".hpp", ".cuh")):
+            return None
+        function = frame.get("name")
+        name = function[:MAX_TEXT] if isinstance(function, str) else ""
+        made = StackFrame(file[:MAX_TEXT], min(line, 1 << 31), name)
+        place = self._frames.setdefault(made, len(self._frames))
+        if place == len(self.item.frames):
+            self.item.frames.append(made)
+        return place
+
+
+def add_segments(
+    tables: Tables,
+    segments: Any,
+    wanted: Callable[[Mapping[str, Any]], bool] = lambda segment: True,
+) -> None:
+    """Fill `segments` and `blocks`, by address.
+
+    Parameters
+    ----------
+    tables : Tables
+    segments : sequence of dict
+        As torch gives them.
+    wanted : callable
+        Which segments to keep.
+
+    Raises
+    ------
+    FormatError
+        They are not what torch writes.
+    TooLargeError
+        More than `MAX_ROWS` blocks.
+    """
+    into, blocks = Segments(), Blocks()
+    rows = [_map(segment, "a segment") for segment in _list(segments, "segments")]
+    rows.sort(key=lambda segment: _int(segment, "address", "a segment"))
+    for segment in rows:
+        if not wanted(segment):
+            continue
+        place = len(into.address)
+        address = _int(segment, "address", "a segment")
+        into.address.append(address)
+        into.size_bytes.append(_int(segment, "total_size", "a segment"))
+        into.device.append(_int(segment, "device", "a segment", 0))
+        into.pool.append(tables.pool(pool_of(segment)))
+        into.stream.append(_int(segment, "stream", "a segment", 0))
+        into.small.append(int(segment.get("segment_type") == "small"))
+        into.expandable.append(int(segment.get("is_expandable") is True))
+        for block in _list(segment.get("blocks", ()), "blocks"):
+            block = _map(block, "a block")
+            size = _int(block, "size", "a block")
+            start = _int(block, "address", "a block", address)
+            blocks.segment.append(place)
+            blocks.address.append(start)
+            blocks.size_bytes.append(size)
+            blocks.requested_bytes.append(_int(block, "requested_size", "a block", size))
+            blocks.state.append(_state(block))
+            blocks.stack.append(tables.stack(block.get("frames")))
+            address = start + size  # torch before 2.1 gives no addresses of blocks
+        if len(blocks.address) > MAX_ROWS:
+            raise TooLargeError(f"a snapshot of more than {MAX_ROWS} blocks is not read")
+    tables.item.segments, tables.item.blocks = into, blocks
+
+
+def add_events(
+    tables: Tables,
+    traces: Any,
+    wanted: Callable[[int, int, int], bool] = lambda at_us, device, address: True,
+) -> None:
+    """Fill `events` with torch's memory history, one list per device.
+
+    Parameters
+    ----------
+    tables : Tables
+    traces : sequence of sequence of dict
+    wanted : callable
+        ``wanted(at_us, device, address)``: which events to keep.
+
+    Raises
+    ------
+    FormatError
+        They are not what torch writes.
+    TooLargeError
+        More than `MAX_ROWS` events.
+    """
+    events = Events()
+    for device, trace in enumerate(_list(traces, "device_traces")):
+        for event in _list(trace, "a device's trace"):
+            event = _map(event, "an event")
+            at = _int(event, "time_us", "an event", 0)
+            address = _int(event, "addr", "an event", 0)
+            if not wanted(at, device, address):
+                continue
+            action = event.get("action")
+            number = _ACTION.get(action, len(ACTIONS) - 1) if isinstance(action, str) else 8
+            events.action.append(number)
+            events.device.append(device)
+            events.address.append(address)
+            events.size_bytes.append(_int(event, "size", "an event", 0))
+            events.stream.append(_int(event, "stream", "an event", 0))
+            events.at_us.append(at)
+            events.stack.append(tables.stack(event.get("frames")))
+            if len(events.action) > MAX_ROWS:
+                raise TooLargeError(f"a history of more than {MAX_ROWS} events is not read")
+    tables.item.events = events if events.action else None
+
+
+def add_sums(tables: Tables, segments: Iterable[Mapping[str, Any]], mark: int) -> None:
+    """Add the bytes of every pool at a mark to `sums`.
+
+    Parameters
+    ----------
+    tables : Tables
+    segments : iterable of dict
+        All that torch's allocator holds, as torch gives it.
+    mark : int
+        Index into the item's marks.
+
+    Notes
+    -----
+    Linear in segments and blocks.
+    """
+    found: dict[tuple[int, int], list[int]] = {}
+    count = 0
+    for segment in segments:
+        key = _int(segment, "device", "a segment", 0), tables.pool(pool_of(segment))
+        row = found.setdefault(key, [0] * 6)
+        row[0] += 1
+        row[1] += _int(segment, "total_size", "a segment")
+        count += len(_list(segment.get("blocks", ()), "blocks"))
+        if count > MAX_ROWS:
+            raise TooLargeError(f"a snapshot of more than {MAX_ROWS} blocks is not read")
+        for block in segment.get("blocks", ()):
+            size = _int(block, "size", "a block")
+            state = _state(block)
+            if state == 2:
+                row[5] = max(row[5], size)
+                continue
+            row[3] += size
+            if state == 0:
+                row[2] += size
+                row[4] += _int(block, "requested_size", "a block", size)
+    sums = tables.item.sums
+    if sums is None:
+        sums = tables.item.sums = Sums()
+    for (device, pool), row in sorted(found.items()):
+        sums.mark.append(mark)
+        sums.device.append(device)
+        sums.pool.append(pool)
+        sums.segments.append(row[0])
+        sums.reserved_bytes.append(row[1])
+        sums.allocated_bytes.append(row[2])
+        sums.active_bytes.append(row[3])
+        sums.requested_bytes.append(row[4])
+        sums.largest_free_bytes.append(row[5])
+
+
+def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the id of a segment's pool; torch before 2.1 tells none, which is the common one."""
+    pool = segment.get("segment_pool_id", COMMON_POOL)
+    if (
+        isinstance(pool, (list, tuple))
+        and len(pool) == 2
+        and all(type(part) is int and 0 <= part < 1 << 63 for part in pool)
+    ):
+        return pool[0], pool[1]
+    raise FormatError(f"a segment's pool is {_short(pool)}, expected two numbers")
+
+
+def _list(value: Any, what: str) -> Sequence[Any]:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise FormatError(f"{what} is a {type(value).__name__}, expected a list")
+
+
+def _map(value: Any, what: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise FormatError(f"{what} is a {type(value).__name__}, expected a map")
+
+
+def _int(row: Mapping[str, Any], name: str, what: str, default: int | None = None) -> int:
+    value = row.get(name, default)
+    if type(value) is int and 0 <= value < 1 << 63:
+        return value
+    if name not in row:
+        raise FormatError(f"{what} has no {name!r}")
+    raise FormatError(f"{what} has {name} {_short(value)}, expected a number of at least 0")
+
+
+def _state(block: Mapping[str, Any]) -> int:
+    """Return the place of a block's state; one that is not known counts as allocated."""
+    state = block.get("state")
+    return _STATES.get(state, 0) if isinstance(state, str) else 0
+
+
+def _short(value: Any) -> str:
+    """Describe a value for a message; text of nested data could be endless."""
+    if isinstance(value, str):
+        return repr(value[:40])
+    if isinstance(value, int) and value.bit_length() < 128:
+        return str(value)
+    return f"a {type(value).__name__}"
