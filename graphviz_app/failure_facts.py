@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from capture.failures import UNKNOWN, FailureKind, code_name, kind_of
 from capture.model import Failure, GraphInfo, LeftOut, Place, Recording
 
+MOST_FRAMES = 200
+MOST_CHARACTERS = 500
 FIRST_LINES = 3
 """Failed captures that the closing lines of `cglens record` speak of."""
 
@@ -42,18 +44,29 @@ def title(failure: Failure) -> str:
 
 def alternatives(failure: Failure) -> list[str]:
     """Return the titles of other kinds that fit the evidence."""
-    return [kind_of(name).title for name in failure.alternatives if name != failure.kind]
+    return [kind_of(name).title for name in failure.alternatives[:10] if name != failure.kind]
 
 
 def first_line(message: str) -> str:
     """Return the first line of a message: torch appends advice of its own."""
-    return message.strip().partition("\n")[0]
+    return cut(message.strip().partition("\n")[0])
+
+
+def cut(text: str) -> str:
+    """Return a text that is not too long to be shown: files come from anywhere.
+
+    Examples
+    --------
+    >>> len(cut("x" * 10_000_000))
+    503
+    """
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
 
 
 def error_text(failure: Failure) -> str:
     """Return class and message of what reached the script, on one line."""
     message = first_line(failure.message)
-    return f"{failure.error}: {message}" if message else failure.error
+    return f"{cut(failure.error)}: {message}" if message else cut(failure.error)
 
 
 def where(failure: Failure, info: GraphInfo) -> Place | None:
@@ -93,7 +106,7 @@ def stack(failure: Failure) -> list[tuple[Place, bool]]:
         for frame in (frames if isinstance(frames, list) else [])
         if isinstance(frame, dict) and not frame.get("user", True)
     }
-    return [(place, (place.file, place.line) in library) for place in failure.stack]
+    return [(place, (place.file, place.line) in library) for place in failure.stack[:MOST_FRAMES]]
 
 
 def closing_lines(recording: Recording) -> list[str]:
@@ -144,6 +157,6 @@ def _lines(infos: list[GraphInfo]) -> Iterable[str]:
     place = where(failure, info)
     at = f" at {place.file}:{place.line}" if place else ""
     times = f" ({len(infos)} captures)" if len(infos) > 1 else ""
-    called = f": {failure.call}" if failure.call else ""
+    called = f": {cut(failure.call)}" if failure.call else ""
     yield f"capture failed: {title(failure)}{at}{called}{times}"
     yield f"what to do: {kind(failure).advice[0]} See {kind(failure).documentation}"

@@ -63,7 +63,12 @@ def failure_section(failure: Failure, info: GraphInfo) -> Section:
     facts = [
         Fact("kind", failure_facts.title(failure), failure.because, failure.because),
         Fact("at", where, where, failure.found_by, mono=True, copy=where),
-        Fact("error", failure_facts.error_text(failure), failure.message, "as the script saw it"),
+        Fact(
+            "error",
+            failure_facts.error_text(failure),
+            failure_facts.cut(failure.message),
+            "as the script saw it",
+        ),
     ]
     return Section("Failure", facts)
 

@@ -73,13 +73,13 @@ def facts(context: Context, info: GraphInfo, failure: Failure) -> Component:
     rows: list[tuple[str, Any]] = [
         ("capture", info.name or info.key),
         ("error", texts.error_text(failure)),
-        ("first error", failure.first_error),
+        ("first error", texts.cut(failure.first_error)),
         ("CUDA's name", texts.code(failure)),
-        ("judged by", prose(failure.because) if failure.because else ""),
+        ("judged by", prose(texts.cut(failure.because)) if failure.because else ""),
         ("could also be", ", ".join(texts.alternatives(failure))),
-        ("line found by", failure.found_by),
-        ("last operator", failure.operator),
-        ("thread", failure.thread),
+        ("line found by", texts.cut(failure.found_by)),
+        ("last operator", texts.cut(failure.operator)),
+        ("thread", texts.cut(failure.thread)),
         ("captured in thread", info.thread if info.thread != failure.thread else ""),
         ("stream", failure.stream),
         ("mode", info.capture_mode),
@@ -110,14 +110,16 @@ def source(context: Context, info: GraphInfo, failure: Failure) -> list[Any]:
     if not found.lines or not 0 < place.line <= len(found.lines):
         shown: list[Any] = [head]
         if failure.call:
-            shown.append(html.Pre([_line(place.line, failure.call, True)], className="source"))
+            shown.append(
+                html.Pre([_line(place.line, texts.cut(failure.call), True)], className="source")
+            )
         reason = found.reason or f"the file has {len(found.lines)} lines now"
         shown.append(html.P(prose(f"Its neighbours are not shown: {reason}."), className="absent"))
         return shown
     first = max(1, place.line - AROUND)
     last = min(len(found.lines), place.line + AROUND)
     rows = [
-        _line(number, found.lines[number - 1], number == place.line)
+        _line(number, texts.cut(found.lines[number - 1]), number == place.line)
         for number in range(first, last + 1)
     ]
     return [head, html.Pre(rows, className="source", title=found.how)]

@@ -82,7 +82,7 @@ def item(info: GraphInfo, here: bool) -> Component:
                 html.Span(texts.title(failure), className="analysis-title"),
                 className="analysis-head",
             ),
-            html.P([html.Span(place, className="mono"), f"  {failure.call}"]),
+            html.P([html.Span(place, className="mono"), f"  {texts.cut(failure.call)}"]),
         ],
         href="#",
         title=texts.error_text(failure),

@@ -192,7 +192,7 @@ def _failure(context: Context, info: GraphInfo) -> Component:
         [
             dcc.Link(title, href=context.url(page), className="kind", title="Why, and what to do"),
             html.Span(
-                [html.Span(short), html.Span(failure.call, className="call")],
+                [html.Span(short), html.Span(failure_facts.cut(failure.call), className="call")],
                 className="mono place",
                 title=place_text(place),
             ),

@@ -139,3 +139,27 @@ def test_work_that_is_not_in_a_graph_is_named() -> None:
     content = shown(create_app(Store([("r", recording)])), "/failures", "?recording=r")
     assert "aten.mul.Tensor at train.py:7 on stream 0x5, 3 times" in content
     assert "No capture failed" in content
+
+
+def test_texts_of_a_megabyte_are_cut() -> None:
+    long = "x" * 1_000_000
+    failure = Failure(
+        error=long,
+        message=long,
+        call=long,
+        because=long,
+        first_error=long,
+        operator=long,
+        thread=long,
+        found_by=long,
+        kind="host_sync",
+        place=Place(file="t.py", line=3),
+        stack=[Place(file="t.py", line=n) for n in range(100_000)],
+        facts={"first": {"frames": [3, {"user": False}, None]}},
+    )
+    info = GraphInfo(key="k", name="k", failure=failure)
+    recording = Recording(Metadata(), [], [info])
+    app = create_app(Store([("m", recording)]))
+    assert len(shown(app, "/failures", "?recording=m")) < 100_000
+    assert len(shown(app, "/", "?recording=m")) < 100_000
+    assert all(len(line) < 1000 for line in closing_lines(recording))
