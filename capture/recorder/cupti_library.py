@@ -38,6 +38,8 @@ _KIND = struct.Struct("<I")
 # start, end, stream, correlation, graph node: leading fields of each record, with what is between.
 _KERNEL_FIELDS = struct.Struct("<16xQQ16xI40xI48xQ")
 _COPY_FIELDS = struct.Struct("<16xQQ8xII16xQ")
+_NAME, _COPY_KIND = 104, 4
+"""Places of a kernel's name and of a copy's kind in their records."""
 _FIELDS = {
     KERNEL: _KERNEL_FIELDS,
     CONCURRENT_KERNEL: _KERNEL_FIELDS,
@@ -72,6 +74,18 @@ class Record(NamedTuple):
     node_id: int
 
 
+class Other(NamedTuple):
+    """Work that was launched outside any graph."""
+
+    kind: int
+    start_ns: int
+    end_ns: int
+    stream: int
+    correlation: int
+    label: int
+    """Address of a kernel's name, or the kind of a copy (``CUpti_ActivityMemcpyKind``)."""
+
+
 class CuptiError(RecordingError):
     """CUPTI refused a call."""
 
@@ -79,6 +93,13 @@ class CuptiError(RecordingError):
         self.code = code
         advice = _NO_PERMISSION.get(code, "")
         super().__init__(f"{call} answered {name} ({code}){': ' if advice else ''}{advice}")
+
+
+def _label(data: bytes, offset: int, kind: int) -> int:
+    """Return what names a piece of work: a kernel's name, by address, or the kind of a copy."""
+    if kind == MEMCPY:
+        return data[offset + _COPY_KIND]
+    return 0 if kind == MEMSET else int(_LONG.unpack_from(data, offset + _NAME)[0])
 
 
 def find_library() -> Path | None:
@@ -135,6 +156,7 @@ class Cupti:
         self._full: deque[tuple[Any, int]] = deque()
         self._caught = threading.local()
         self._lengths: dict[int, int] = {}
+        self._others: list[Other] = []
         self.dropped = 0
         self.buffers_refused = 0
         self.problem = ""
@@ -289,14 +311,25 @@ class Cupti:
                     start_ns, end_ns, stream, correlation, node_id = fields.unpack_from(
                         data, offset
                     )
-                    # Without a node it was launched outside a graph; without an end it had not
-                    # finished when the buffer was called back.
-                    if node_id and 0 < start_ns <= end_ns:
+                    # Without an end it had not finished when the buffer was called back.
+                    if not 0 < start_ns <= end_ns:
+                        pass
+                    elif node_id:
                         found.append(Record(kind, start_ns, end_ns, stream, correlation, node_id))
+                    else:
+                        label = _label(data, offset, kind)
+                        self._others.append(
+                            Other(kind, start_ns, end_ns, stream, correlation, label)
+                        )
                 length = self._lengths.get(kind) or self._length(base, valid, offset, kind)
                 if not length:
                     break
                 offset += length
+        return found
+
+    def others(self) -> list[Other]:
+        """Return and forget the records without a node among those that were read."""
+        found, self._others = self._others, []
         return found
 
     def _length(self, base: int, valid: int, offset: int, kind: int) -> int:

@@ -16,6 +16,7 @@ from ..driver.protocol import Driver
 from ..driver.records import RELAXED
 from ..model import Graph
 from ..nodes import node_types
+from ..outside import Outside
 from ..timings import Timings
 from .error_watch import ErrorWatch
 from .open_capture import OpenCapture
@@ -89,6 +90,9 @@ class Tracer(Protocol):
 
     def results(self) -> list[tuple[ExecutableState, Timings | None, str]]:
         """Return timings of every executable, or why there are none."""
+
+    def outside(self) -> Outside | None:
+        """Return, once, what ran beside the graphs while replays were traced."""
 
 
 class Keeper(Protocol):

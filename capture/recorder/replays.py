@@ -6,7 +6,7 @@ from time import perf_counter_ns as clock
 
 from ..codec import dump
 from ..timings import Timings
-from .observer import Observer, Tracked
+from .observer import Observer, Tracked, Tracer
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
 
@@ -99,10 +99,21 @@ class ReplayObserver(Observer):
                     sink.write("timings", state.serial, number=state.number, document=document)
                 else:
                     sink.write("timings_absent", state.serial, number=state.number, text=why)
+        self._write_outside(tracer)
         for sink in self.sinks:
             sink.tracing(reason)
         self._new_tracer()
         return found
+
+    def _write_outside(self, tracer: Tracer) -> None:
+        try:
+            outside = tracer.outside()
+        except Exception as error:
+            self.complain("work outside graphs", error)
+            return
+        if outside is not None:
+            for sink in self.sinks:
+                sink.write_process("outside", document=dump(outside))
 
     def replayed(self, graph: object, start_ns: int) -> None:
         """Count a replay that is not the current run's; the hook counts the others."""

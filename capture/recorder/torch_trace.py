@@ -17,9 +17,11 @@ from typing import Any
 
 from ..errors import GraphLensError
 from ..model import Graph, Topology
+from ..outside import Outside
 from ..timings import Timings
 from .clone_map import Level, joined
 from .cupti_library import MULTIPLE_SUBSCRIBERS, Cupti, CuptiError
+from .outside_work import OutsideWork
 from .timeline import TIMINGS, ExecutableState
 from .trace_plan import Plan, outline
 
@@ -94,6 +96,7 @@ class ReplayTracer:
         self._planned_records = 0
         self._records = 0
         self._patched: list[tuple[Any, str, Any, Any]] = []
+        self._outside: OutsideWork | None = OutsideWork()
 
     @property
     def open(self) -> bool:
@@ -312,12 +315,18 @@ class ReplayTracer:
             # Other threads may have launched meanwhile; no buffer stays with CUPTI.
             self._cupti.flush()
         self._sort()
+        if self._outside is not None:
+            self._outside.close()
 
     def _sort(self) -> None:
         if self._cupti is None:
             return
         owner = self._owner.get
-        for record in self._cupti.records():
+        records = self._cupti.records()
+        others = self._cupti.others()
+        if self._outside is not None:
+            self._outside.add(records, others)
+        for record in records:
             plan = owner(record.node_id)
             if plan is not None and self._records <= MAX_RECORDS:
                 plan.add(record)
@@ -342,6 +351,13 @@ class ReplayTracer:
                 self._cupti.unsubscribe()
             self._unwatch()
             self.cost_ns += clock() - start
+
+    def outside(self) -> Outside | None:
+        """Return, once, what ran beside the graphs; ``None`` where nothing was traced."""
+        work, self._outside = self._outside, None
+        if work is None or not work.result.windows:
+            return None
+        return work.finish()
 
     def abandon(self) -> None:
         """Leave everything alone in a forked child: CUPTI, events and locks are the parent's."""

@@ -19,8 +19,10 @@ from capture.recorder import torch_trace
 from capture.recorder.cupti_library import (
     _CALLBACK,
     CONCURRENT_KERNEL,
+    MEMCPY,
     Cupti,
     CuptiError,
+    Other,
     Record,
 )
 from capture.recorder.timeline import TIMINGS, ExecutableState
@@ -41,6 +43,7 @@ class FakeCupti:
         self.waiting = 0
         self.dropped = 0
         self.written: list[Record] = []
+        self.beside: list[Other] = []
         self.launches = 0
 
     def subscribe(self, on_clone: Callable[[int, int], None]) -> None:
@@ -75,6 +78,16 @@ class FakeCupti:
     def records(self) -> list[Record]:
         found, self.written = self.written, []
         return found
+
+    def others(self) -> list[Other]:
+        found, self.beside = self.beside, []
+        return found
+
+    def work(self, offset_ns: int, took_ns: int = 3, stream: int = 7) -> None:
+        """Copy something, `offset_ns` after the start of the last replay."""
+        if self.enabled:
+            start = self.launches * 1000 + offset_ns
+            self.beside.append(Other(MEMCPY, start, start + took_ns, stream, 90_000, 1))
 
     def run(self, nodes: range) -> None:
         self.launches += 1
@@ -155,6 +168,37 @@ def test_an_executable_is_traced_and_timed(tracer: ReplayTracer) -> None:
     assert (found.median_ns, found.gap_ns) == ([5, 5], [0, 5])
     assert found.traced_replay_ns == found.untraced_replay_ns == [1000] * 4
     assert FakeCupti.made.calls[-1] == "unsubscribe"
+
+
+def test_work_between_traced_replays_is_summed_up(tracer: ReplayTracer) -> None:
+    replay = executable(tracer, 1)
+    FakeCupti.made.work(500)  # before the first replay: not seen
+    for _ in range(20):
+        replay()
+        FakeCupti.made.work(500, took_ns=30)
+        FakeCupti.made.work(600, took_ns=3, stream=9)
+        FakeCupti.made.work(2, took_ns=6)  # while the replay runs
+    tracer.results()
+    outside = tracer.outside()
+    assert outside is not None
+    # Windows of three traced replays and of one: nothing after a window's last node counts.
+    assert (outside.windows, outside.replays) == (2, 4)
+    assert outside.window_ns == 2015 + 15
+    assert outside.graphs_ns == 4 * 10
+    assert outside.name == ["host to device", "host to device"]
+    assert (outside.stream, outside.count, outside.total_ns) == ([7, 9], [6, 2], [84, 6])
+    assert outside.longest_ns == [30, 3]
+    assert outside.outside_ns == 2 * 33 + 4 * 6
+    assert outside.busy_ns == 2 * 33 + 4 * 13
+    assert outside.place == ["between", "between"]
+    assert not outside.place_known
+    assert tracer.outside() is None
+
+
+def test_without_traced_replays_nothing_is_said_of_other_work(tracer: ReplayTracer) -> None:
+    executable(tracer, 1)
+    tracer.results()
+    assert tracer.outside() is None
 
 
 def test_a_replay_that_is_not_traced_finds_tracing_off(tracer: ReplayTracer) -> None:
@@ -339,6 +383,7 @@ def bare_cupti() -> Cupti:
     made._caught = threading.local()
     made._full = deque()
     made._lengths = {}
+    made._others = []
     return made
 
 
@@ -369,6 +414,7 @@ def test_records_that_had_not_finished_are_left_out() -> None:
         struct.pack_into("<QQ", made, 16, start, end)
         struct.pack_into("<I", made, 48, 7)
         struct.pack_into("<I", made, 92, 3)
+        struct.pack_into("<Q", made, 104, 0x5000)
         struct.pack_into("<Q", made, 144, node)
         return bytes(made)
 
@@ -379,6 +425,8 @@ def test_records_that_had_not_finished_are_left_out() -> None:
     cupti._full.append((memory, len(content)))
     assert cupti.records() == [Record(CONCURRENT_KERNEL, 5, 9, 7, 3, 1)]
     assert cupti.records() == []
+    assert cupti.others() == [Other(CONCURRENT_KERNEL, 6, 8, 7, 3, 0x5000)]
+    assert cupti.others() == []
 
 
 def test_a_user_without_permission_hears_what_to_ask_for() -> None:
