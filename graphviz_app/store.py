@@ -38,6 +38,9 @@ of 49 nodes, nearly all kernels with arguments and attributes."""
 JOINED_BYTES = 400
 """Estimate of what a node joined with its timings holds: lists of numbers by position."""
 
+ORIGIN_BYTES = 400
+"""Estimate of what it holds besides when it is known where it comes from."""
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -268,7 +271,10 @@ class Store:
         return self._memo.get(
             ("subject", opened.id, key, body, executable),
             join,
-            lambda subject: JOINED_BYTES * len(graph),
+            lambda subject: (
+                (JOINED_BYTES if subject.origins is None else JOINED_BYTES + ORIGIN_BYTES)
+                * len(graph)
+            ),
         )
 
     def result(

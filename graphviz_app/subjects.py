@@ -75,7 +75,8 @@ def subject_of(
     unreadable: dict[EvidenceKind, str] = {}
     origins = None
     try:
-        origins = recording.origins(key)
+        # Kept by whoever keeps the subject, and dropped with it.
+        origins = recording.evidence("origins", key, keep=False)
     except FormatError as error:
         unreadable[EvidenceKind.ORIGINS] = f"the origins cannot be read: {error}"
     benchmark = None
