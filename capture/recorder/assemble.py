@@ -70,7 +70,8 @@ def _evidence_at(opener: Opener, entry: EvidenceEntry, keys: dict[int, str], pro
     """Load evidence, with the key of its graph in place of its serial."""
     owner = entry.owner(keys, process)
     item = decode_evidence(entry.kind, _document_at(opener, entry.offset), owner)
-    item.graph = keys.get(entry.serial, "")
+    if entry.kind.owner != "process":
+        item.graph = keys[entry.serial]
     setattr(item, entry.kind.owner, owner)
     return item
 
