@@ -208,7 +208,7 @@ class Measurer:
                 self._last,
                 step=step,
                 seconds=time.monotonic() - job.started,
-                lines=() if step is Step.DONE else tuple(job.lines),
+                lines=() if step is Step.DONE and code == 0 else tuple(job.lines),
                 message=message,
                 recording=recording,
             )

@@ -97,6 +97,15 @@ def test_the_new_recording_is_opened_beside_the_first(measurer: Any, workplace: 
     assert benchmark.removals[0].nodes == ["1"]
 
 
+def test_a_graph_that_the_new_run_does_not_have_is_said(measurer: Any) -> None:
+    made, _ = measurer(SCRIPT)
+    made.start(["bench"], "it", "no such graph")
+    now = ended(made)
+    assert now.step is Step.DONE
+    assert "exit code" in now.message
+    assert any("no graph 'no such graph'" in line for line in now.lines)
+
+
 def test_a_workload_that_fails_says_how_it_ended(measurer: Any) -> None:
     made, store = measurer("import sys\nprint('no luck here')\nsys.exit(5)\n")
     made.start(["bench"], "it", "any")
