@@ -164,6 +164,14 @@ class EntryPoints:
             function = self._readers[name, keep_lock] = prototype(self._address(name))
         return function
 
+    def own_reader(self, name: str) -> Callable[..., int]:
+        """Return a reader that takes ctypes objects and None as they are, and checks none."""
+        function: Any = self.reader(name)
+        found = type(function)(self._address(name))
+        found.argtypes = ()
+        own: Callable[..., int] = found
+        return own
+
     def has(self, name: str) -> bool:
         """Say whether the driver has a function."""
         try:

@@ -98,24 +98,23 @@ class GraphCalls:
 
     def capture_tip(self, stream: int) -> Callable[[], Tip]:
         """See :meth:`capture.driver.protocol.Driver.capture_tip`."""
-        status, id_, count = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_size_t()
-        graph, data = ctypes.c_void_p(), ctypes.c_void_p()
+        status, count, data = ctypes.c_int(), ctypes.c_size_t(), ctypes.c_void_p()
         nodes = ctypes.POINTER(ctypes.c_uint64)()
-        outputs = (status, id_, graph, nodes, data, count)
-        # Everything that a call takes is made once: this runs twice for every operator.
-        call = partial(
-            self.entry.reader("cuStreamGetCaptureInfo"),
-            ctypes.c_void_p(stream),
-            *(ctypes.c_void_p(ctypes.addressof(output)) for output in outputs),
-        )
+        # This runs twice for every operator of a script, so everything that a call takes is made
+        # once, and no argument is checked: they are what the signature says.
+        function = self.entry.own_reader("cuStreamGetCaptureInfo")
+        pointers = [ctypes.c_void_p(ctypes.addressof(item)) for item in (nodes, data, count)]
+        to_status = ctypes.c_void_p(ctypes.addressof(status))
+        call = partial(function, ctypes.c_void_p(stream), to_status, None, None, *pointers)
 
         # The driver writes to all of them, so all of them have to live as long as the function.
-        def tip(_: object = outputs) -> Tip:
+        def tip(_: object = data) -> Tip:
             if call() or status.value != 1:
                 return NOT_CAPTURING
             found = count.value
             if found == 1:
-                return int(nodes[0])
+                only: int = nodes[0]
+                return only
             return tuple(nodes[:found]) if found else 0
 
         return tip

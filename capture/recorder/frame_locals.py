@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import lru_cache
 from inspect import CO_OPTIMIZED
-from types import CellType, FrameType
+from types import CellType, CodeType, FrameType
 from typing import Any
 
 # CPython 3.11, 64 bits: PyFrameObject.f_frame, then _PyInterpreterFrame's f_code and localsplus.
@@ -45,9 +46,7 @@ def _variable_of_3_11(frame: FrameType, name: str) -> Any:
     inner = _pointer(id(frame) + _FRAME)
     if not inner or _pointer(inner + _CODE) != id(code):  # not the layout that we know
         return None
-    cells = [cell for cell in code.co_cellvars if cell not in code.co_varnames]
-    place = [*code.co_varnames, *cells, *code.co_freevars].index(name)
-    address = _pointer(inner + _LOCALS + 8 * place)
+    address = _pointer(inner + _LOCALS + 8 * _place(code, name))
     if not address:
         return None
     value = ctypes.cast(address, ctypes.py_object).value
@@ -57,6 +56,12 @@ def _variable_of_3_11(frame: FrameType, name: str) -> Any:
         except ValueError:
             return None
     return value
+
+
+@lru_cache(maxsize=256)
+def _place(code: CodeType, name: str) -> int:
+    cells = [cell for cell in code.co_cellvars if cell not in code.co_varnames]
+    return [*code.co_varnames, *cells, *code.co_freevars].index(name)
 
 
 def _pointer(address: int) -> int:

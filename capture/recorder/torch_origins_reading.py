@@ -31,10 +31,10 @@ def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
         if overridden():
             # Attributes of tensors go through the script's modes otherwise.
             with without():
-                return read_plainly(args, kwargs)
-        return read_plainly(args, kwargs)
+                return plainly(args, kwargs)
+        return plainly(args, kwargs)
 
-    def read_plainly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def plainly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         found: list[Any] = []
         for value in args:
             kind = type(value)
@@ -49,14 +49,14 @@ def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
                 found.append(other(value))
         if not kwargs:
             return tuple(found), ()
-        named = read_plainly(tuple(kwargs.values()), {})[0]
+        named = plainly(tuple(kwargs.values()), {})[0]
         return tuple(found), tuple(zip(kwargs, named, strict=True))
 
     def other(value: Any) -> Any:
         kind = type(value)
         if kind is tuple or kind is list:
             if value and isinstance(value[0], tensor):
-                return "tensors", len(value), read_plainly(tuple(value[:LIST_TENSORS]), {})[0]
+                return "tensors", len(value), plainly(tuple(value[:LIST_TENSORS]), {})[0]
             return tuple, str(value) if len(value) < LIST_VALUES else f"{len(value)} values"
         if isinstance(value, tensor):
             with without_subclass():

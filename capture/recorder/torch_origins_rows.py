@@ -59,11 +59,12 @@ class Rows:
         call = -1
         if now != before:
             log = watched.log
-            key = id(about.operator), *self._arguments(args, kwargs)
+            arguments = self._arguments(args, kwargs)
+            key = about.name, arguments
             found = log.call_index.get(key)
             if found is None:
                 found = log.call_index[key] = len(log.calls)
-                log.calls.append((about.operator, key[1:]))
+                log.calls.append((about.operator, arguments))
             call = found
         row = call, before, now, stream, number, opened
         self._write(watched, thread, about.name, row, frame)

@@ -306,10 +306,12 @@ def test_what_the_driver_writes_to_lives_as_long_as_the_function_that_asks(
     alive = {
         ctypes.addressof(item)
         for item in gc.get_objects()
-        if isinstance(item, (ctypes._SimpleCData, ctypes._Pointer))
+        # Not isinstance, which asks every object of the process for its class.
+        if issubclass(type(item), (ctypes._SimpleCData, ctypes._Pointer))
     }
-    assert len(written) == 6
-    assert set(written) <= alive
+    outputs = [address for address in written if address]
+    assert len(outputs) == 4
+    assert set(outputs) <= alive
 
 
 def test_the_interpreter_lock_is_released_once_at_most_for_a_graph_of_kernels() -> None:

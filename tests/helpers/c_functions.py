@@ -277,7 +277,8 @@ class CFunctions(CReplays):
         nodes = self.memory(struct.pack(f"<{len(info.last_nodes)}Q", *info.last_nodes))
         values = (info.status, info.id, info.graph, nodes, 0, len(info.last_nodes))
         for out, layout, value in zip(outs, ("<i", *["<Q"] * 5), values, strict=True):
-            self._put(out, layout, value)
+            if out:  # each may be left out
+                self._put(out, layout, value)
 
     # Devices and errors
 
