@@ -7,6 +7,7 @@
 ``from_graph(graph)``   read a ``torch.cuda.CUDAGraph`` or a raw ``CUgraph`` handle
 ``read(path)``          open a recording, or a DOT or JSON file
 ``write(rec, path)``    save a recording
+``compare(a, b)``       what differs between two graphs or recordings
 ``to_networkx(graph)``  a ``networkx.DiGraph`` with plain attributes; ``from_networkx`` back
 ======================  =====================================================================
 
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "capture": ".recorder",
+    "compare": ".compare",
     "from_graph": ".recorder",
     "from_networkx": ".topology",
     "label": ".recorder",
@@ -33,6 +35,7 @@ _WHERE = {
 
 __all__ = [
     "capture",
+    "compare",
     "from_graph",
     "from_networkx",
     "label",
@@ -43,6 +46,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .compare import compare
     from .formats import read, write
     from .recorder import capture, from_graph, label, record
     from .topology import from_networkx, to_networkx

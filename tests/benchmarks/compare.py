@@ -4,9 +4,9 @@
 
 One percent of the nodes is inserted, one percent removed and one percent changed, and one layer
 that is not like the others moves. The peers are the script that planted the edits, and
-``difflib.SequenceMatcher(autojunk=False)`` on kernel names, which gives up nothing either. An edit is a node
-that was added, removed, changed or moved; of a replaced stretch difflib is charged the longer side
-only. difflib takes minutes at 10,000 nodes and is left out above.
+``difflib.SequenceMatcher(autojunk=False)`` on kernel names. An edit is a node that was
+added, removed, changed or moved; of a replaced stretch difflib is charged the longer side only.
+difflib is left out above 10,000 nodes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ def kernel(name: str) -> Kernel:
     return Kernel(name=name, registers=32, parameters=[(0, 8), (8, 8), (16, 4)])
 
 
-def payload(function: Kernel, address: int, grid: int = 64) -> KernelPayload:
-    words = (address, address + 4096)
-    data = b"".join(word.to_bytes(8, "little") for word in words) + (7).to_bytes(4, "little")
+def payload(function: Kernel, weight: int, activation: int) -> KernelPayload:
+    words = weight.to_bytes(8, "little") + activation.to_bytes(8, "little")
     return KernelPayload(
-        kernel=function, grid=(grid, 1, 1), block=(256, 1, 1), dynamic_shared_bytes=0, arguments=data
+        kernel=function,
+        grid=(64, 1, 1),
+        block=(256, 1, 1),
+        dynamic_shared_bytes=0,
+        arguments=words + (7).to_bytes(4, "little"),
     )
 
 
@@ -57,19 +60,23 @@ def planted(nodes: int, seed: int = 1) -> tuple[Graph, Graph, int]:
     dice = random.Random(seed)
     plain = [kernel(f"layer_{'abcdefghijkl'[at]}_kernel") for at in range(LAYER)]
     other = [kernel(f"other_{'abcdefghijkl'[at]}_kernel") for at in range(LAYER)]
-    layers = [plain] * (nodes // LAYER)
-    special = len(layers) // 3
-    layers[special] = other
-    moved = [*layers[:special], *layers[special + 1 :]]
-    moved.insert(2 * len(layers) // 3, other)
-    before, after = (
-        [
-            payload(function, base + 512 * (at * LAYER + step))
-            for at, functions in enumerate(order)
-            for step, function in enumerate(functions)
+    count = nodes // LAYER
+    special = count // 3
+
+    def layers(base: int) -> list[list[KernelPayload]]:
+        # A weight of its own for each node, two activations that all of them share.
+        return [
+            [
+                payload(function, base + 512 * (at * LAYER + step), base - 4096 * (1 + step % 2))
+                for step, function in enumerate(other if at == special else plain)
+            ]
+            for at in range(count)
         ]
-        for order, base in ((layers, 0x7F0000000000), (moved, 0x7F4000000000))
-    )
+
+    before = [node for layer in layers(0x7F0100000000) for node in layer]
+    order = layers(0x7F4100000000)
+    order.insert(2 * count // 3, order.pop(special))
+    after = [node for layer in order for node in layer]
     each = nodes // 100
     places = dice.sample(range(len(after)), 3 * each)
     todo = dict(zip(places, ["insert"] * each + ["remove"] * each + ["change"] * each, strict=True))
@@ -77,10 +84,11 @@ def planted(nodes: int, seed: int = 1) -> tuple[Graph, Graph, int]:
     for at, node in enumerate(after):
         what = todo.get(at)
         if what == "insert":
-            edited.append(payload(dice.choice(plain), 0x7F4900000000 + 512 * at))
+            new = 0x7F4900000000 + 512 * at
+            edited.append(payload(dice.choice(plain), new, 0x7F4100000000 - 4096))
         elif what == "change":
             function = dice.choice([item for item in plain if item is not node.kernel])
-            node = payload(function, 0x7F4000000000 + 512 * at)
+            node = payload(function, 0x7F4500000000 + 512 * at, 0x7F4100000000 - 4096)
         if what != "remove":
             edited.append(node)
     return chain(before), chain(edited), 3 * each + LAYER

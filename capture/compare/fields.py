@@ -1,0 +1,263 @@
+"""Which fields of paired nodes differ, addresses apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from ..arguments import readings, signature
+from ..model import Kernel
+from ..nodes.kernel import KernelPayload
+from .alignment import Alignment
+from .relocation import MOST_WORDS, Arguments, Relocation, is_address
+
+LAUNCH = (
+    "grid",
+    "block",
+    "cluster",
+    "dynamic_shared_bytes",
+    "cooperative",
+    "priority",
+    "attributes",
+)
+COMPILED = (
+    "registers",
+    "static_shared_bytes",
+    "local_bytes",
+    "constant_bytes",
+    "max_threads_per_block",
+    "ptx_version",
+    "binary_version",
+)
+MOST_WORDS_SHOWN = 4
+"""Differing words of one structure that are listed one by one."""
+
+
+class FieldChange(msgspec.Struct, kw_only=True, frozen=True):
+    """A field that has another value."""
+
+    field: str
+    """Name in the node's payload, ``"kernel"``, or ``"argument 2"`` with the byte in structures."""
+    before: Any
+    after: Any
+
+
+Changes = dict[tuple[int, int], list[FieldChange]]
+"""By index of the level and position before."""
+
+
+def changed_fields(levels: list[Alignment]) -> tuple[Changes, Relocation]:
+    """Compare every pair of every level.
+
+    A field that is not known on one side is passed over, and so are handles, which name objects of
+    one process. An address counts as changed when it is another one than the rest of the graphs
+    suggests.
+
+    Returns
+    -------
+    changes : dict
+        Pairs without any are left out.
+    relocation : Relocation
+    """
+    relocation = Relocation()
+    changes: defaultdict[tuple[int, int], list[FieldChange]] = defaultdict(list)
+    groups: defaultdict[tuple[int, int], list[tuple[int, int, bytes, bytes]]] = defaultdict(list)
+    kernels: dict[int, Kernel | None] = {}
+    addresses: list[tuple[tuple[int, int], str, int, int]] = []
+    same_kernel: dict[tuple[int, int], bool] = {}
+    for index, level in enumerate(levels):
+        left, right = level.before.payloads, level.after.payloads
+        for position, partner in enumerate(level.partner):
+            if partner < 0:
+                continue
+            one, other = left[position], right[partner]
+            place = (index, position)
+            if isinstance(one, KernelPayload) and isinstance(other, KernelPayload):
+                pair = (id(one.kernel), id(other.kernel))
+                same = same_kernel.get(pair)
+                if same is None:
+                    same = same_kernel[pair] = _same_code(one.kernel, other.kernel)
+                found = _launch(one, other, same)
+                if found:
+                    changes[place] += found
+                if one.arguments is not None and other.arguments is not None:
+                    if len(one.arguments) == len(other.arguments) and _same_layout(one, other):
+                        key = (id(one.kernel), len(one.arguments))
+                        kernels[key[0]] = one.kernel
+                        groups[key].append((*place, one.arguments, other.arguments))
+                    elif _same_name(one.kernel, other.kernel):
+                        changes[place].append(
+                            FieldChange(
+                                field="arguments",
+                                before=f"{len(one.arguments)} bytes",
+                                after=f"{len(other.arguments)} bytes",
+                            )
+                        )
+            elif type(one) is type(other) and one is not None:
+                for name, old, new in _plain(one, other, ""):
+                    if name.endswith("address"):
+                        addresses.append((place, name, old, new))
+                        if is_address(old) and is_address(new):
+                            relocation.tell(old, new)
+                    else:
+                        changes[place].append(FieldChange(field=name, before=old, after=new))
+    chunks = [
+        (kernels[kernel], rows[start : start + step])
+        for (kernel, size), rows in groups.items()
+        if size
+        for step in [max(1, 8 * MOST_WORDS // size)]
+        for start in range(0, len(rows), step)
+    ]
+    laid_out = [
+        (kernel, rows, Arguments([row[2:] for row in rows], kernel)) for kernel, rows in chunks
+    ]
+    for _, _, arguments in laid_out:
+        arguments.tell(relocation)
+    relocation.settle()
+    for kernel, rows, arguments in laid_out:
+        for row, words in arguments.differing(relocation.explains).items():
+            index, position, old_bytes, new_bytes = rows[row]
+            changes[index, position] += _arguments(kernel, old_bytes, new_bytes, words)
+    for place, name, old, new in addresses:
+        if not relocation.explains(old, new) or is_address(old) != is_address(new):
+            changes[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
+    return {place: found for place, found in changes.items() if found}, relocation
+
+
+def _same_code(one: Kernel | None, other: Kernel | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.name == other.name and not any(_differs(one, other, name) for name in COMPILED)
+
+
+def _same_name(one: Kernel | None, other: Kernel | None) -> bool:
+    return (one.name if one else None) == (other.name if other else None)
+
+
+def _same_layout(one: KernelPayload, other: KernelPayload) -> bool:
+    if one.kernel is other.kernel:
+        return True
+    if one.kernel is None or other.kernel is None:
+        return False
+    return (one.kernel.parameters or []) == (other.kernel.parameters or [])
+
+
+def _differs(one: Any, other: Any, name: str) -> bool:
+    old, new = getattr(one, name), getattr(other, name)
+    return old is not None and new is not None and old != new
+
+
+def _launch(one: KernelPayload, other: KernelPayload, same_code: bool) -> list[FieldChange]:
+    found = []
+    if not same_code and one.kernel is not None and other.kernel is not None:
+        if one.kernel.name != other.kernel.name:
+            found.append(
+                FieldChange(field="kernel", before=one.kernel.name, after=other.kernel.name)
+            )
+        else:
+            found += [
+                FieldChange(
+                    field=name, before=getattr(one.kernel, name), after=getattr(other.kernel, name)
+                )
+                for name in COMPILED
+                if _differs(one.kernel, other.kernel, name)
+            ]
+    if (
+        one.grid == other.grid
+        and one.block == other.block
+        and one.dynamic_shared_bytes == other.dynamic_shared_bytes
+        and one.cluster == other.cluster
+        and one.attributes == other.attributes
+        and one.cooperative == other.cooperative
+        and one.priority == other.priority
+    ):
+        return found
+    for name in LAUNCH:
+        old, new = getattr(one, name), getattr(other, name)
+        # No cluster is how a launch without one is told; elsewhere absent is not known.
+        if old != new and (name == "cluster" or (old is not None and new is not None)):
+            found.append(FieldChange(field=name, before=old, after=new))
+    return found
+
+
+def _plain(one: Any, other: Any, prefix: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield fields that differ; those of structures inside are named ``source.pitch_bytes``."""
+    for name, old, new in _items(one, other):
+        full = f"{prefix}{name}"
+        if old == new or old is None or new is None or name.endswith(("handle", "handles")):
+            continue
+        if isinstance(old, (msgspec.Struct, dict)) and type(old) is type(new):
+            yield from _plain(old, new, f"{full}.")
+        elif isinstance(old, list) and isinstance(new, list):
+            yield from _lists(old, new, full)
+        else:
+            yield full, old, new
+
+
+def _lists(old: list[Any], new: list[Any], name: str) -> Iterator[tuple[str, Any, Any]]:
+    if len(old) != len(new):
+        yield name, f"{len(old)} items", f"{len(new)} items"
+        return
+    for at, (left, right) in enumerate(zip(old, new, strict=True)):
+        if isinstance(left, dict) and isinstance(right, dict):
+            yield from _plain(left, right, f"{name}[{at}].")
+        elif left != right:
+            yield f"{name}[{at}]", left, right
+
+
+def _items(one: Any, other: Any) -> Iterable[tuple[str, Any, Any]]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [(str(key), one[key], other[key]) for key in one if key in other]
+    if isinstance(one, msgspec.Struct):
+        return [(name, getattr(one, name), getattr(other, name)) for name in one.__struct_fields__]
+    return []
+
+
+def _arguments(
+    kernel: Kernel | None, before: bytes, after: bytes, words: list[int]
+) -> list[FieldChange]:
+    """Name the parameters in which words differ."""
+    layout = list(kernel.parameters or []) if kernel is not None else []
+    end = max((offset + size for offset, size in layout), default=0)
+    if len(before) > end:
+        layout.append((end, len(before) - end))
+    declared = signature(kernel.name) if kernel is not None else None
+    if declared is None or len(declared) != len(layout):
+        declared = [""] * len(layout)
+    found = []
+    for index, ((offset, size), type_) in enumerate(zip(layout, declared, strict=True)):
+        old, new = before[offset : offset + size], after[offset : offset + size]
+        if old == new:
+            continue
+        if size <= 8:
+            if any(8 * word < offset + size and 8 * word + 8 > offset for word in words):
+                found.append(
+                    FieldChange(
+                        field=f"argument {index}", before=_read(old, type_), after=_read(new, type_)
+                    )
+                )
+            continue
+        inside = [word for word in words if offset <= 8 * word < offset + size]
+        for word in inside[:MOST_WORDS_SHOWN]:
+            start = 8 * word
+            found.append(
+                FieldChange(
+                    field=f"argument {index}, byte {start - offset}",
+                    before=f"0x{before[start : start + 8][::-1].hex()}",
+                    after=f"0x{after[start : start + 8][::-1].hex()}",
+                )
+            )
+        if len(inside) > MOST_WORDS_SHOWN:
+            more = f"{len(inside) - MOST_WORDS_SHOWN} more words"
+            found.append(FieldChange(field=f"argument {index}", before=more, after=more))
+    return found
+
+
+def _read(raw: bytes, declared: str) -> Any:
+    found = readings(raw, declared)
+    if not found:
+        return raw.hex()
+    return hex(int(found[0].value)) if found[0].kind == "address" else found[0].value
