@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from array import array
 from collections.abc import Sequence
 
@@ -19,6 +20,9 @@ _PARAMS_BYTES = 256
 # CUpointer_attribute
 _MEMORY_TYPE, _IS_MANAGED, _RANGE_START, _RANGE_SIZE = 2, 8, 11, 12
 _KINDS = {1: "host", 2: "device", 3: "array", 4: "unified"}
+
+_MEMSET = struct.Struct("<QQIIQQ")
+"""``CUDA_MEMSET_NODE_PARAMS``: address, pitch, value, element size, width, height."""
 
 _COPIED = {0: "Kernel", 1: "Memcpy", 2: "Memset"}
 _WITH_CONTEXT = (1, 2)
@@ -87,13 +91,18 @@ class ReplayCalls:
             address,
         ]
         if number in _WITH_CONTEXT:
-            context = ctypes.c_void_p()
-            self.entry.check("cuCtxGetCurrent", ctypes.byref(context))
-            arguments.append(context.value)
+            arguments.append(self._made("cuCtxGetCurrent"))
         copy = self._made(f"cuGraphAdd{kind}Node", *arguments)
         if number == 0:
             self.entry.check("cuGraphKernelNodeCopyAttributes", copy, node)
         return copy
+
+    def add_memset(self, graph: int, address: int, size_bytes: int) -> int:
+        """See :meth:`capture.driver.replay_protocol.ReplayDriver.add_memset`."""
+        parameters = array("B", _MEMSET.pack(address, size_bytes, 0, 1, size_bytes, 1))
+        context = self._made("cuCtxGetCurrent")
+        where = parameters.buffer_info()[0]
+        return self._made("cuGraphAddMemsetNode", graph, None, 0, where, context)
 
     def destroy_nodes(self, nodes: Sequence[int]) -> None:
         """See :meth:`capture.driver.replay_protocol.ReplayDriver.destroy_nodes`."""

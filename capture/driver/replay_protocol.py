@@ -68,6 +68,10 @@ class ReplayDriver(Driver, Protocol):
         """
         ...
 
+    def add_memset(self, graph: int, address: int, size_bytes: int) -> int:
+        """Add a node without predecessors that sets memory to 0; return it."""
+        ...
+
     def destroy_nodes(self, nodes: Sequence[int]) -> None:
         """Remove nodes, and the edges at them, from their graph."""
         ...

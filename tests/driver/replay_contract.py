@@ -157,6 +157,22 @@ class ReplayContract:
         assert without_names(found.graph) == graph([NODES[name](world)] * 3, [(0, 1), (1, 2)])
         driver.destroy(chain)
 
+    def test_a_graph_that_sets_memory_to_zero(self, world: World) -> None:
+        driver = world.driver
+        with device_memory(driver) as address:
+            driver.fill(address, 64, 0xAB, 0)
+            wiping = driver.new_graph()
+            for at in (3, 32):
+                driver.add_memset(wiping, address + at, 9)
+            executable = driver.instantiate(wiping)
+            driver.launch(executable, 0)
+            driver.synchronize(0)
+            expected = bytearray(b"\xab" * 64)
+            expected[3:12] = expected[32:41] = bytes(9)
+            assert contents(driver, address, 64) == bytes(expected)
+            driver.destroy_executable(executable)
+            driver.destroy(wiping)
+
     def test_nodes_of_other_types_are_not_copied(self, world: World) -> None:
         driver = world.driver
         (node,) = driver.nodes(world.build(graph([Declared("empty")], [])))

@@ -14,6 +14,7 @@ from typing import Any
 from capture.driver.records import Range
 from capture.errors import DriverError, NotSupportedError
 from capture.model import Edge, Graph, Topology
+from capture.nodes.memset import MemsetPayload
 
 DISABLEABLE = ("kernel", "memcpy", "memset")
 NO_CLONE = {"mem_alloc", "mem_free", "conditional"}
@@ -95,6 +96,17 @@ class FakeReplays:
         self._bodies[node] = []
         nodes.append(node)
         return node
+
+    def add_memset(self, graph: int, address: int, size_bytes: int) -> int:
+        payload = MemsetPayload(
+            address=address,
+            pitch_bytes=size_bytes,
+            value=0,
+            element_bytes=1,
+            width=size_bytes,
+            height=1,
+        )
+        return self.add_node(graph, "memset", payload, [])
 
     def add_copy(self, graph: int, node: int, number: int, after: Sequence[int]) -> int:
         if number >= len(DISABLEABLE):

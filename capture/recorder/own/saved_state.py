@@ -22,7 +22,6 @@ MOST_FOREIGN_BYTES = 8 << 30
 COMPARED_BYTES = 1 << 20
 SMALL_BYTES = 2 << 20
 """torch puts tensors below 1 MiB into segments of this size."""
-MOST_SMALL = 64
 
 
 class TooLargeError(GraphLensError):
@@ -209,10 +208,7 @@ class SavedState:
                 self._driver.copy(region.start, there, region.size_bytes, stream)
 
     def small_temporaries(self) -> list[Region]:
-        """Return temporaries that are no larger than what tables of indices are, joined.
-
-        Empty where there are so many that filling them before every replay takes long.
-        """
+        """Return temporaries that are no larger than what tables of indices are, joined."""
         found: list[Region] = []
         for region in self.regions:
             if region not in self._temporaries or region.size_bytes > SMALL_BYTES:
@@ -220,7 +216,7 @@ class SavedState:
             if found and found[-1].start + found[-1].size_bytes == region.start:
                 region = Region(found[-1].start, found.pop().size_bytes + region.size_bytes)
             found.append(region)
-        return found if len(found) <= MOST_SMALL else []
+        return found
 
     def differing(self, stream: int, most_bytes: int = COMPARED_BYTES) -> tuple[int, int]:
         """Compare memory with the copy, from the smallest region on.

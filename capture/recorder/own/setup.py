@@ -87,7 +87,7 @@ class Setup:
         self._flags = TORCH_FLAGS
         self.blank = False
         """Whether temporaries are filled with zeros before a batch: where nodes are left out."""
-        self._small = state.small_temporaries()
+        self._wiping = 0
         self._slow = False
 
     def instantiate(self, *, keep: bool = True) -> int:
@@ -166,14 +166,25 @@ class Setup:
     @property
     def wipe(self) -> Callable[[], None] | None:
         """What fills small temporaries with zeros before each replay of a batch, if it is to be."""
-        if not (self.blank and self._small):
+        if not self.blank:
             return None
+        if not self._wiping:
+            self._wiping = self._make_wiping()
+        executable = self._wiping
+        return lambda: self.driver.launch(executable, self.watch.stream)
 
-        def fill() -> None:
-            for region in self._small:
-                self.driver.fill(region.start, region.size_bytes, 0, self.watch.stream)
-
-        return fill
+    def _make_wiping(self) -> int:
+        """Make an executable that fills small temporaries with zeros, all at once."""
+        graph = self.driver.new_graph()
+        try:
+            for region in self.state.small_temporaries():
+                self.driver.add_memset(graph, region.start, region.size_bytes)
+            executable = self.driver.instantiate(graph, 0)
+        finally:
+            self.driver.destroy(graph)
+        self._executables.append(executable)
+        self.settle(executable)
+        return executable
 
     @property
     def restores_rarely(self) -> bool:
@@ -204,7 +215,7 @@ class Setup:
 
     def close(self) -> None:
         """Destroy the executables."""
-        executables, self._executables = self._executables, []
+        executables, self._executables, self._wiping = self._executables, [], 0
         for executable in executables:
             self.discard(self.driver.destroy_executable, executable)
 

@@ -15,6 +15,7 @@ from ...measure_request import MeasureRequest
 from ...memory.addresses import Pointer, addresses, blocks_of
 from ...model import Graph
 from ..open_capture import OpenCapture
+from ..torch_allocator import memory_segments
 from .safety import refusal
 
 MOST_FOREIGN = 20_000
@@ -192,17 +193,6 @@ def _pin_pool(device: int | None, pool: tuple[int, int] | None) -> bool:
     begin(device, pool)
     end(device, pool)
     return True
-
-
-def memory_segments() -> list[dict[str, Any]]:
-    """Return what torch's allocator holds."""
-    import torch
-
-    snapshot: Callable[..., list[dict[str, Any]]] = torch.cuda.memory_snapshot
-    try:
-        return snapshot(include_traces=False)
-    except TypeError:
-        return snapshot()
 
 
 def storages(wanted: list[int]) -> list[Any]:

@@ -9,11 +9,12 @@ from typing import Any
 from ...benchmarks import Benchmark
 from ...errors import GraphLensError
 from ...memory.addresses import addresses, blocks_of, lost, temporaries_of
+from ..torch_allocator import memory_segments
 from .conditions import Watcher
 from .saved_state import SavedState, TooLargeError, host_bytes, plan
 from .setup import Setup
 from .stopwatch import Stopwatch
-from .torch_keep import Kept, memory_segments
+from .torch_keep import Kept
 
 
 @contextmanager
