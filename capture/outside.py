@@ -61,39 +61,6 @@ class Outside(msgspec.Struct, kw_only=True, omit_defaults=True):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class CompiledFunction(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A function of the compiler that was given to its trees of graphs.
-
-    Attributes
-    ----------
-    id : int
-        The compiler's own number.
-    mode : str
-        ``"forward"``, ``"backward"`` or ``"inference"``.
-    place : str
-        First user line that it was compiled from, ``file:line in function``; may be empty.
-    recordings : int
-        Graphs that were recorded of it and are still there.
-    graphs : list of str
-        Their keys, as far as this recording has them.
-    paths : int
-        Different places in the tree at which it was recorded: after different functions.
-    repeated : int
-        Recordings beyond the first at one place: inputs were not what a graph had recorded.
-    eager : bool
-        It is known to run without a graph, because it writes to inputs.
-    """
-
-    id: int
-    mode: str = ""
-    place: str = ""
-    recordings: int = 0
-    graphs: list[str] = msgspec.field(default_factory=list)
-    paths: int = 0
-    repeated: int = 0
-    eager: bool = False
-
-
 class Said(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Something the compiler said, and how often.
 
@@ -101,7 +68,7 @@ class Said(msgspec.Struct, kw_only=True, omit_defaults=True):
     ----------
     kind : str
         ``"skipped"``: a graph that was not made; ``"break"``: a graph break of the tracer;
-        ``"other"``.
+        ``"warned"``: anything else about its graphs.
     text : str
     place : str
         ``file:line`` that the text names, if it does.
@@ -115,26 +82,23 @@ class Said(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Compilation(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What torch.compile made graphs of in one process, by its own counters and log.
+    """What torch.compile left out of its graphs in one process, by its own counters and log.
+
+    Which graphs it made is said of each graph: ``GraphInfo.extra["compiled"]``.
 
     Attributes
     ----------
     process : str
         Index into the recording's processes, as text.
-    functions : list of CompiledFunction
     said : list of Said
     counters : dict of str to int
         The compiler's own, such as ``"cudagraph_skips"`` and ``"unique_graphs"``.
-    notes : list of str
-        What could not be read, each a sentence.
     reason : str
         Why there is none; all else is empty then.
     """
 
     process: str = ""
-    functions: list[CompiledFunction] = msgspec.field(default_factory=list)
     said: list[Said] = msgspec.field(default_factory=list)
     counters: dict[str, int] = msgspec.field(default_factory=dict)
-    notes: list[str] = msgspec.field(default_factory=list)
     reason: str = ""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -18,6 +18,7 @@ from ..model import Graph
 from ..nodes import node_types
 from ..outside import Outside
 from ..timings import Timings
+from .compiler_watch import CompilerWatch
 from .error_watch import ErrorWatch
 from .open_capture import OpenCapture
 from .origins.ports import OriginSource
@@ -133,6 +134,8 @@ class Observer:
         """Keeps graphs for replays of our own, where those were asked for."""
         self.origin_source: OriginSource | None = None
         """Notes where nodes come from, unless that is switched off."""
+        self.compiler: CompilerWatch | None = None
+        """Overhears torch.compile."""
         self.muted = False
         """Whether captures and replays are our own, and not to be recorded."""
         self.ours = threading.local()

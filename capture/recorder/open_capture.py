@@ -140,4 +140,6 @@ class OpenCapture:
             info.extra["place_is_framework"] = True
         if spot.internal:
             info.extra["framework_internal"] = True
+        if spot.compiled is not None:
+            info.extra["compiled"] = spot.compiled
         return info

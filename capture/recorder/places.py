@@ -54,6 +54,10 @@ class Spot(NamedTuple):
         True when no frame of the user's is on the stack (autograd's threads have none).
     internal : bool
         True for captures that a framework makes for its own book-keeping.
+    compiled : dict of str to int or None
+        Of a graph in the compiler's trees: numbers of its ``function``, of its ``node`` in the
+        tree and of that node's ``parent`` (-1 for a root), how many ``inputs`` it has and how many
+        of those are ``copied`` before each replay.
     """
 
     place: Place | None
@@ -63,6 +67,7 @@ class Spot(NamedTuple):
     internal: bool
     labelled: bool = False
     """Whether the label was given by the user."""
+    compiled: dict[str, int] | None = None
 
 
 def _torch_folder() -> str:
@@ -111,6 +116,7 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
     generated: Place | None = None
     framework_label = user_label = ""
     internal = False
+    compiled: dict[str, int] | None = None
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
@@ -125,16 +131,32 @@ def locate(frame: FrameType | None, graph: object = None) -> Spot:
             if fallback is None and not file.endswith(os.path.join("cuda", "graphs.py")):
                 fallback = Place(file=file, line=frame.f_lineno, function=code.co_name)
             framework_label = framework_label or _framework_label(frame, graph)
-            internal = internal or (
-                code.co_name == "__init__"
-                and file.endswith("cudagraph_trees.py")
-                and type(variable(frame, "self")).__name__ == "CUDAGraphTreeManager"
-            )
+            if code.co_name == "__init__" and file.endswith("cudagraph_trees.py"):
+                made = variable(frame, "self")
+                internal = internal or type(made).__name__ == "CUDAGraphTreeManager"
+                compiled = compiled or _compiled(frame, made)
         frame = frame.f_back
     place = Place(file=stack[0][0], line=stack[0][1], function=stack[0][2]) if stack else None
     place = place or generated or fallback
     label = ", ".join(filter(None, (framework_label, user_label)))
-    return Spot(place, stack, label, not stack, internal)
+    return Spot(place, stack, label, not stack, internal, compiled=compiled)
+
+
+def _compiled(frame: FrameType, node: object) -> dict[str, int] | None:
+    """Return which node of the compiler's trees is being made in a frame."""
+    function = getattr(getattr(variable(frame, "wrapped_function"), "id", None), "id", None)
+    number = getattr(variable(frame, "id"), "id", None)
+    if type(function) is not int or type(number) is not int:
+        return None
+    above = getattr(getattr(variable(frame, "parent"), "id", None), "id", None)
+    found = {"function": function, "node": number, "parent": above if type(above) is int else -1}
+    for name, value in (
+        ("inputs", variable(frame, "inputs")),
+        ("copied", getattr(node, "non_static_input_idx", None)),
+    ):
+        if isinstance(value, (list, tuple)):
+            found[name] = len(value)
+    return found
 
 
 def _label(frame: FrameType) -> str:

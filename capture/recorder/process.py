@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import GraphLensError
 from ..measure_request import requested
+from .compiler_watch import CompilerWatch
 from .driver_source import open_driver
 from .journal import FileJournal
 from .session import Session
@@ -36,6 +37,7 @@ def session() -> Session:
     if _session is None:
         _session = Session(open_driver, describe, _make_tracer)
         _session.origin_source = OriginSource()
+        _session.compiler = CompilerWatch()
         os.register_at_fork(after_in_child=_session.forked)
         _follow_multiprocessing(_session)
         atexit.register(_at_exit, _session)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from time import perf_counter_ns as clock
 
+from ..codec import dump
 from ..timings import Timings
 from .captures import CaptureObserver
 from .observer import working_roots
@@ -48,6 +49,7 @@ class Session(CaptureObserver):
             self._end_run()
             self._finish_tracing()
             self._flush()
+            self._write_compilation(sink)
             for tracked in list(self._tracked.values()):
                 if tracked.executable is not None:
                     self._end_executable(tracked.executable, "alive at exit", [sink])
@@ -60,6 +62,17 @@ class Session(CaptureObserver):
             self.sinks.remove(sink)
             if not self.sinks:
                 self.errors.abandon()
+
+    def _write_compilation(self, sink: Sink) -> None:
+        if self.compiler is None:
+            return
+        try:
+            compilation = self.compiler.collect()
+        except Exception as error:
+            self.complain("the compiler's counters", error)
+            return
+        if compilation is not None:
+            sink.write_process("compilation", document=dump(compilation))
 
     def finish(self) -> None:
         """Close every open capture and every sink, at the end of the process."""
