@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -76,7 +77,7 @@ class Counts(msgspec.Struct, kw_only=True):
     """Of all edges that differ, those between nodes that both sides have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GraphDiff:
     """The difference of two graphs.
 
@@ -86,24 +87,33 @@ class GraphDiff:
     changes : list of NodeChange
         The most costly first, then by place.
     edges : list of EdgeChange
-    measures : list of Measure
-    findings : list of Finding
     in_common : bool
         False when the graphs have next to nothing in common; nothing is paired then.
     notes : list of str
         What a reader has to know, one sentence each.
     levels : list of Alignment
         Which node is which, the graphs first, then bodies.
+    before, after : Subject
     """
 
     counts: Counts
     changes: list[NodeChange]
     edges: list[EdgeChange]
-    measures: list[Measure]
-    findings: list[Finding]
     in_common: bool
     notes: list[str]
     levels: list[Alignment] = field(repr=False)
+    before: Subject = field(repr=False)
+    after: Subject = field(repr=False)
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """Times of both, as far as they were measured."""
+        return measures(self.before, self.after)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What analyses find on either side that is more than information."""
+        return findings(self.before, self.after)
 
     @property
     def same(self) -> bool:
@@ -142,7 +152,7 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
     one = before if isinstance(before, Subject) else Subject(before)
     other = after if isinstance(after, Subject) else Subject(after)
     levels = align(one.graph, other.graph, _Operators(one), _Operators(other))
-    changes, relocation = changed_fields(levels)
+    changes, relocation, doubtful = changed_fields(levels)
     counts = Counts(
         nodes_before=sum(len(level) for _, level in one.graph.walk()),
         nodes_after=sum(len(level) for _, level in other.graph.walk()),
@@ -168,11 +178,11 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
         counts=counts,
         changes=listed,
         edges=edges,
-        measures=measures(one, other),
-        findings=findings(one, other),
         in_common=in_common,
-        notes=list(_notes(levels, relocation.moved, in_common)),
+        notes=list(_notes(levels, relocation.moved, len(doubtful), in_common)),
         levels=levels,
+        before=one,
+        after=other,
     )
 
 
@@ -302,7 +312,9 @@ class _Sides:
         return change
 
 
-def _notes(levels: list[Alignment], moved_addresses: int, in_common: bool) -> Iterator[str]:
+def _notes(
+    levels: list[Alignment], moved_addresses: int, doubtful: int, in_common: bool
+) -> Iterator[str]:
     top = levels[0]
     if not in_common:
         yield (
@@ -323,6 +335,11 @@ def _notes(levels: list[Alignment], moved_addresses: int, in_common: bool) -> It
             f"{moved_addresses:,} distinct addresses are others, each in place of one and the same "
             f"before; they do not count as changes. Which words are addresses was guessed from "
             f"their size, since neither recording tells what memory it had."
+        )
+    if doubtful:
+        yield (
+            f"Arguments of {doubtful:,} nodes also differ in words of large structures that look "
+            f"like memory nobody wrote to; they do not count as changes."
         )
     unread = sum(
         payload is None and type_ == "kernel"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -49,18 +49,30 @@ Changes = dict[tuple[int, int], list[FieldChange]]
 """By index of the level and position before."""
 
 
-def changed_fields(levels: list[Alignment]) -> tuple[Changes, Relocation]:
+class Compared(NamedTuple):
+    """What comparing fields gave.
+
+    Attributes
+    ----------
+    changes : dict
+        Pairs without any are left out.
+    relocation : Relocation
+    doubtful : dict
+        How many words of a pair's arguments differ in structures that may be uninitialised there;
+        they count as no change.
+    """
+
+    changes: Changes
+    relocation: Relocation
+    doubtful: dict[tuple[int, int], int]
+
+
+def changed_fields(levels: list[Alignment]) -> Compared:
     """Compare every pair of every level.
 
     A field that is not known on one side is passed over, and so are handles, which name objects of
     one process. An address counts as changed when it is another one than the rest of the graphs
     suggests.
-
-    Returns
-    -------
-    changes : dict
-        Pairs without any are left out.
-    relocation : Relocation
     """
     relocation = Relocation()
     changes: defaultdict[tuple[int, int], list[FieldChange]] = defaultdict(list)
@@ -80,9 +92,9 @@ def changed_fields(levels: list[Alignment]) -> tuple[Changes, Relocation]:
                 same = same_kernel.get(pair)
                 if same is None:
                     same = same_kernel[pair] = _same_code(one.kernel, other.kernel)
-                found = _launch(one, other, same)
-                if found:
-                    changes[place] += found
+                launch = _launch(one, other, same)
+                if launch:
+                    changes[place] += launch
                 if one.arguments is not None and other.arguments is not None:
                     if len(one.arguments) == len(other.arguments) and _same_layout(one, other):
                         key = (id(one.kernel), len(one.arguments))
@@ -111,6 +123,7 @@ def changed_fields(levels: list[Alignment]) -> tuple[Changes, Relocation]:
         for step in [max(1, 8 * MOST_WORDS // size)]
         for start in range(0, len(rows), step)
     ]
+    doubtful: dict[tuple[int, int], int] = {}
     laid_out = [
         (kernel, rows, Arguments([row[2:] for row in rows], kernel)) for kernel, rows in chunks
     ]
@@ -118,13 +131,17 @@ def changed_fields(levels: list[Alignment]) -> tuple[Changes, Relocation]:
         arguments.tell(relocation)
     relocation.settle()
     for kernel, rows, arguments in laid_out:
-        for row, words in arguments.differing(relocation.explains).items():
+        certain, unsure = arguments.differing(relocation.explains)
+        for row, count in unsure.items():
+            doubtful[rows[row][:2]] = count
+        for row, words in certain.items():
             index, position, old_bytes, new_bytes = rows[row]
             changes[index, position] += _arguments(kernel, old_bytes, new_bytes, words)
     for place, name, old, new in addresses:
         if not relocation.explains(old, new) or is_address(old) != is_address(new):
             changes[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
-    return {place: found for place, found in changes.items() if found}, relocation
+    found = {place: fields for place, fields in changes.items() if fields}
+    return Compared(found, relocation, doubtful)
 
 
 def _same_code(one: Kernel | None, other: Kernel | None) -> bool:
