@@ -186,6 +186,8 @@ class Analysis:
     uses : tuple of EvidenceKind
         With these the result says more.
     arguments : tuple of Argument
+    overview : bool
+        Whether its summary stands on the page of a recording too; it has to be fast then.
     """
 
     name: str
@@ -196,3 +198,4 @@ class Analysis:
     needs: tuple[EvidenceKind, ...] = ()
     uses: tuple[EvidenceKind, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    overview: bool = False

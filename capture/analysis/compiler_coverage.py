@@ -151,6 +151,7 @@ ANALYSIS = Analysis(
     description="What the compiler made graphs of, what it left out or recorded again, and why.",
     run=run,
     scope=Scope.RECORDING,
+    overview=True,
     arguments=(
         Argument(
             "rows", ArgumentKind.INTEGER, 200, "most rows in the table", Unit.COUNT, minimum=0

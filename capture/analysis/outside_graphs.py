@@ -148,6 +148,7 @@ ANALYSIS = Analysis(
     description="Kernels and copies that ran beside the graphs between traced replays.",
     run=run,
     scope=Scope.RECORDING,
+    overview=True,
     arguments=(
         Argument(
             "rows", ArgumentKind.INTEGER, 100, "most rows in the table", Unit.COUNT, minimum=0

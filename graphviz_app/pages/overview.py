@@ -12,6 +12,7 @@ from capture.model import GraphInfo, Recording
 from .. import failure_facts
 from .. import format as text
 from ..components.facts import fact_head
+from ..components.findings_list import findings
 from ..components.graphs_table import FEW, graph_rows, grid
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
@@ -50,6 +51,7 @@ def layout(context: Context) -> Component:
         facts=header_facts(recording),
         warnings=recording_warnings(recording),
         failed=failures(context, recording),
+        beside=findings(context),
         rows=graph_rows(context),
         figure=timeline.figure(events, {**recording.graphs, **recording.failed})
         if events
@@ -62,6 +64,7 @@ def view(
     facts: list[Fact],
     warnings: list[str],
     failed: list[Component],
+    beside: list[Component],
     rows: list[dict[str, Any]],
     figure: dict[str, Any] | None,
     legend: list[tuple[str, str, int]],
@@ -101,6 +104,7 @@ def view(
         )
         for name, colour, count in legend
     ]
+    parts += beside
     heading = html.Div([html.H2("Timeline"), *chips], className="timeline-head")
     parts.append(html.Section([heading, strip], className="timeline"))
     return html.Div(parts, className="overview")
@@ -206,7 +210,7 @@ def skeleton() -> Component:
     """Return the page with every id and no data."""
     empty: dict[str, Any] = {"data": [], "layout": {"height": 100}}
     row: dict[str, Any] = {"key": "", "name": ""}
-    return view([], [], [], [row], empty, [])
+    return view([], [], [], [], [row], empty, [])
 
 
 def register(app: Dash, store: Store, prefix: str) -> None:

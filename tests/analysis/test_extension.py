@@ -31,7 +31,7 @@ from capture.errors import GraphLensError, LookupFailed
 from capture.model import EvidenceKind, Metadata, Recording
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
-OF_RECORDINGS = {"replay_curve"}
+OF_RECORDINGS = {"replay_curve", "outside_graphs", "compiler_coverage"}
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
     "by_module",
@@ -46,6 +46,8 @@ OWN = {
     "removals",
     "replay_cost",
     "replay_curve",
+    "outside_graphs",
+    "compiler_coverage",
     "missed_overlap",
     "occupancy",
     "small_kernel_chains",
@@ -291,7 +293,8 @@ def test_analyses_load_nothing_heavy() -> None:
         "import sys\nfrom capture.analysis import analyses, run_analysis, Subject\n"
         "from capture.model import Graph, Topology\n"
         "subject = Subject(Graph(topology=Topology(types=['kernel']), payloads=[None]))\n"
-        "[run_analysis(name, subject) for name in analyses() if name != 'replay_curve']\n"
+        "[run_analysis(name, subject) for name, entry in analyses().items()"
+        " if entry.scope == 'graph']\n"
         "print(*{'numpy', 'networkx', 'dash', 'plotly', 'torch', 'cuda'} & set(sys.modules))"
     )
     root = Path(__file__).resolve().parents[2]
