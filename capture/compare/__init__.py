@@ -17,8 +17,8 @@ from ..model import Graph, Recording
 from .alignment import Alignment, align
 from .diff import Counts, GraphDiff, NodeChange, compare_graphs
 from .edges import EdgeChange
-from .fields import FieldChange
 from .measures import Finding, Measure
+from .parameters import FieldChange
 from .recordings import GraphPair, RecordingDiff, compare_recordings, pair_graphs, subject_of
 
 __all__ = [

@@ -16,9 +16,10 @@ from ..distributions import differs
 from ..model import Graph
 from .alignment import Alignment, align
 from .edges import EdgeChange, changed_edges
-from .fields import FieldChange, changed_fields
+from .fields import changed_fields
 from .keys import Strictness
 from .measures import Finding, Measure, findings, measures, node_spread, plain
+from .parameters import FieldChange
 
 
 class NodeChange(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -338,8 +339,8 @@ def _notes(
         )
     if doubtful:
         yield (
-            f"Arguments of {doubtful:,} nodes also differ in words of large structures that look "
-            f"like memory nobody wrote to; they do not count as changes."
+            f"Arguments of {doubtful:,} nodes differ inside structures, which have bytes that "
+            f"nobody wrote; such differences do not count as changes."
         )
     unread = sum(
         payload is None and type_ == "kernel"

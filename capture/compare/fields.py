@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..arguments import readings, signature
 from ..model import Kernel
 from ..nodes.kernel import KernelPayload
 from .alignment import Alignment
+from .parameters import FieldChange, Parameters
 from .relocation import MOST_WORDS, Arguments, Relocation, is_address
 
 LAUNCH = (
@@ -32,17 +32,6 @@ COMPILED = (
     "ptx_version",
     "binary_version",
 )
-MOST_WORDS_SHOWN = 4
-"""Differing words of one structure that are listed one by one."""
-
-
-class FieldChange(msgspec.Struct, kw_only=True, frozen=True):
-    """A field that has another value."""
-
-    field: str
-    """Name in the node's payload, ``"kernel"``, or ``"argument 2"`` with the byte in structures."""
-    before: Any
-    after: Any
 
 
 Changes = dict[tuple[int, int], list[FieldChange]]
@@ -58,8 +47,8 @@ class Compared(NamedTuple):
         Pairs without any are left out.
     relocation : Relocation
     doubtful : dict
-        How many words of a pair's arguments differ in structures that may be uninitialised there;
-        they count as no change.
+        How many words of a pair's arguments differ in structures, which may be uninitialised
+        there; they count as no change. See :mod:`capture.compare.parameters`.
     """
 
     changes: Changes
@@ -131,12 +120,13 @@ def changed_fields(levels: list[Alignment]) -> Compared:
         arguments.tell(relocation)
     relocation.settle()
     for kernel, rows, arguments in laid_out:
-        certain, unsure = arguments.differing(relocation.explains)
-        for row, count in unsure.items():
-            doubtful[rows[row][:2]] = count
-        for row, words in certain.items():
+        parameters = Parameters(kernel)
+        for row, words in arguments.differing(relocation.explains).items():
             index, position, old_bytes, new_bytes = rows[row]
-            changes[index, position] += _arguments(kernel, old_bytes, new_bytes, words)
+            certain, unsure = parameters.changed(old_bytes, new_bytes, words)
+            changes[index, position] += certain
+            if unsure:
+                doubtful[index, position] = unsure
     for place, name, old, new in addresses:
         if not relocation.explains(old, new) or is_address(old) != is_address(new):
             changes[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
@@ -231,50 +221,3 @@ def _items(one: Any, other: Any) -> Iterable[tuple[str, Any, Any]]:
     if isinstance(one, msgspec.Struct):
         return [(name, getattr(one, name), getattr(other, name)) for name in one.__struct_fields__]
     return []
-
-
-def _arguments(
-    kernel: Kernel | None, before: bytes, after: bytes, words: list[int]
-) -> list[FieldChange]:
-    """Name the parameters in which words differ."""
-    layout = list(kernel.parameters or []) if kernel is not None else []
-    end = max((offset + size for offset, size in layout), default=0)
-    if len(before) > end:
-        layout.append((end, len(before) - end))
-    declared = signature(kernel.name) if kernel is not None else None
-    if declared is None or len(declared) != len(layout):
-        declared = [""] * len(layout)
-    found = []
-    for index, ((offset, size), type_) in enumerate(zip(layout, declared, strict=True)):
-        old, new = before[offset : offset + size], after[offset : offset + size]
-        if old == new:
-            continue
-        if size <= 8:
-            if any(8 * word < offset + size and 8 * word + 8 > offset for word in words):
-                found.append(
-                    FieldChange(
-                        field=f"argument {index}", before=_read(old, type_), after=_read(new, type_)
-                    )
-                )
-            continue
-        inside = [word for word in words if offset <= 8 * word < offset + size]
-        for word in inside[:MOST_WORDS_SHOWN]:
-            start = 8 * word
-            found.append(
-                FieldChange(
-                    field=f"argument {index}, byte {start - offset}",
-                    before=f"0x{before[start : start + 8][::-1].hex()}",
-                    after=f"0x{after[start : start + 8][::-1].hex()}",
-                )
-            )
-        if len(inside) > MOST_WORDS_SHOWN:
-            more = f"{len(inside) - MOST_WORDS_SHOWN} more words"
-            found.append(FieldChange(field=f"argument {index}", before=more, after=more))
-    return found
-
-
-def _read(raw: bytes, declared: str) -> Any:
-    found = readings(raw, declared)
-    if not found:
-        return raw.hex()
-    return hex(int(found[0].value)) if found[0].kind == "address" else found[0].value

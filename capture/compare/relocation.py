@@ -22,10 +22,6 @@ LOWEST = 0x7000_0000_0000
 HIGHEST = 0x7FFF_FFFF_FFFF
 GRANULE = 21
 """Bits of an address inside the 2 MiB that CUDA maps at a time."""
-STRUCTURE_BYTES = 64
-"""Size above which a parameter is taken for a structure that may be partly uninitialised."""
-_SMALL = 1 << 20
-_ROUND = 0xFFF
 MOST_WORDS = 1 << 22
 """Words that are laid out at a time."""
 
@@ -100,7 +96,7 @@ class Arguments:
         fill = bytes(8 * self.words - size)
         self.before = self._laid_out([one for one, _ in pairs], fill)
         self.after = self._laid_out([other for _, other in pairs], fill)
-        wide, self.large = _wide_words(kernel, self.words)
+        wide = _wide_words(kernel, self.words)
         self.addresses: Flags = (
             (self.before >= LOWEST)
             & (self.before <= HIGHEST)
@@ -125,22 +121,10 @@ class Arguments:
         for (old, new), count in zip(pairs[firsts].tolist(), times.tolist(), strict=True):
             relocation.tell(old, new, count)
 
-    def differing(
-        self, explains: Callable[[int, int], bool]
-    ) -> tuple[dict[int, list[int]], dict[int, int]]:
-        """Return the words of each pair that differ and are no relocated address.
-
-        Returns
-        -------
-        certain : dict of int to list of int
-            Words by row.
-        doubtful : dict of int to int
-            How many more words differ, by row, in structures that compilers leave partly
-            uninitialised: what stands there may mean nothing. See :func:`is_value`.
-        """
+    def differing(self, explains: Callable[[int, int], bool]) -> dict[int, list[int]]:
+        """Return the words of each pair that differ and are no relocated address, by row."""
         rows, columns = np.nonzero(self.before != self.after)
         found: dict[int, list[int]] = {}
-        doubtful: dict[int, int] = {}
         for row, column, old, new, address in zip(
             rows.tolist(),
             columns.tolist(),
@@ -149,48 +133,21 @@ class Arguments:
             self.addresses[rows, columns].tolist(),
             strict=True,
         ):
-            if address and explains(old, new):
-                continue
-            if self.large[column] and (address or not is_value(old, new)):
-                doubtful[row] = doubtful.get(row, 0) + 1
-            else:
+            if not (address and explains(old, new)):
                 found.setdefault(row, []).append(column)
-        return found, doubtful
+        return found
 
 
-def is_value(before: int, after: int) -> bool:
-    """Say whether two words of a structure that differ look like values and not like leftovers.
-
-    Stack memory that nothing was written to holds pointers into heaps and stacks of the process,
-    which differ from run to run. A half counts as a value when it is below 2**20 or a multiple of
-    4,096 (sizes, and floats of few digits) on both sides; an upper half only beside such a lower
-    one, since it may be the upper half of a pointer.
-    """
-    low = before & 0xFFFF_FFFF, after & 0xFFFF_FFFF
-    high = before >> 32, after >> 32
-    if not all(half < _SMALL or not half & _ROUND for half in low):
-        return False
-    if low[0] != low[1]:
-        return True
-    return all(half < _SMALL or not half & _ROUND for half in high)
-
-
-def _wide_words(kernel: Kernel | None, words: int) -> tuple[Flags, Flags]:
-    """Say which words lie in a parameter of at least 8 bytes, and which in a large structure.
-
-    Both may be anywhere where the layout is not known.
-    """
+def _wide_words(kernel: Kernel | None, words: int) -> Flags:
+    """Say which words lie in a parameter of at least 8 bytes; all, where that is not known."""
     if kernel is None or not kernel.parameters:
-        return np.ones(words, dtype=bool), np.full(words, 8 * words > STRUCTURE_BYTES)
-    wide, large = np.zeros(words, dtype=bool), np.zeros(words, dtype=bool)
+        return np.ones(words, dtype=bool)
+    wide = np.zeros(words, dtype=bool)
     end = 0
     for offset, size in kernel.parameters:
         end = max(end, offset + size)
         if size >= 8:
             wide[(offset + 7) // 8 : (offset + size) // 8] = True
-        if size > STRUCTURE_BYTES:
-            large[(offset + 7) // 8 : (offset + size + 7) // 8] = True
     # A packed buffer may be longer than what the driver tells of.
     wide[(end + 7) // 8 :] = True
-    large[(end + 7) // 8 :] = 8 * words - end > STRUCTURE_BYTES
-    return wide, large
+    return wide
