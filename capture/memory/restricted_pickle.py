@@ -78,8 +78,7 @@ def _allowed(code: int, operation: _Operation) -> _Operation:
 
 
 _dispatch: dict[int, _Operation] = {
-    code: _allowed(code, operation)
-    for code, operation in pickle._Unpickler.dispatch.items()
+    code: _allowed(code, operation) for code, operation in pickle._Unpickler.dispatch.items()
 }
 
 

@@ -12,6 +12,7 @@ from ..extract import Extraction, extract
 from ..failures import Raised
 from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo
 from ..origins import Origins
+from . import memory_watch
 from .failing import STATUS, failure_of, last_error, omissions
 from .observer import Tracked
 from .open_capture import OpenCapture
@@ -127,6 +128,7 @@ class CaptureObserver(ReplayObserver):
                     f"{cause.error}{at} left the capture before its end ({cause.message}); torch "
                     f"ended it without an error, so this graph holds what was captured until then"
                 )
+            memory = memory_watch.look_after(self, info, capture)
             info.left_out = capture.left_out
             info.warnings.extend(omissions(capture))
             unread = capture.extraction is None
@@ -148,6 +150,8 @@ class CaptureObserver(ReplayObserver):
             if self.keeper is not None:
                 self.keeper.keep(self.driver(), graph, capture, self._serial)
             self._write_graph(info, capture, failed=unread)
+            if memory is not None:
+                memory_watch.write(self, self._serial, memory)
             start = capture.begin_ns
             self._event("capture", tracked.serial, start, capture.duration_ns, capture.thread)
             if instantiated:
@@ -174,6 +178,7 @@ class CaptureObserver(ReplayObserver):
         with self._lock:
             errors = self.errors.end(id(capture))
             info = self._info(capture)
+            memory_watch.note_failed(self, info)
             self._origins_of(info, capture)  # the line to blame may be that of a node
             info.failure = failure_of(capture, error, stage, errors, self.errors.works)
             self._serial += 1

@@ -25,6 +25,8 @@ ORIGINS = "CGLENS_ORIGINS"
 """Environment variable that switches origins off with ``0``."""
 SOURCES = "CGLENS_SOURCES"
 """Environment variable that has the text of source files stored with ``1``."""
+MEMORY = "CGLENS_MEMORY"
+"""Environment variable that has memory looked at: ``1``, or ``stacks`` for memory history too."""
 WORKLOAD = "workload"
 """Name of the function that is captured when a script captures nothing itself."""
 

@@ -20,6 +20,7 @@ from ..outside import Outside
 from ..timings import Timings
 from .compiler_watch import CompilerWatch
 from .error_watch import ErrorWatch
+from .memory_watch import MemorySource
 from .open_capture import OpenCapture
 from .origins.ports import OriginSource
 from .sink import Sink
@@ -136,6 +137,8 @@ class Observer:
         """Notes where nodes come from, unless that is switched off."""
         self.compiler: CompilerWatch | None = None
         """Overhears torch.compile."""
+        self.memory_source: MemorySource | None = None
+        """Looks at memory around captures, where that was asked for."""
         self.muted = False
         """Whether captures and replays are our own, and not to be recorded."""
         self.ours = threading.local()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..extract import Extraction
 from ..failures import Raised
+from ..memory_map import Memory
 from ..model import GraphInfo, LeftOut, Place
 from ..origins import Origins
 from .origins.ports import CaptureOrigins
@@ -79,6 +80,8 @@ class OpenCapture:
         """The last operator before the end, where operators were recorded."""
         self.broke_in = ""
         """The operator in which the capture became invalid."""
+        self.memory: Memory | None = None
+        """What memory was like before the capture began, where that was asked for."""
         self.origins: CaptureOrigins | None = None
         self.found: Origins | None = None
         """Where the nodes come from, once they were read."""

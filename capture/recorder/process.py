@@ -20,6 +20,7 @@ from .session import Session
 from .sink import Sink
 from .torch_facts import describe
 from .torch_hooks import TorchHooks
+from .torch_memory import MemorySource
 from .torch_origins_capture import OriginSource
 from .torch_trace import ReplayTracer, traced_replays
 
@@ -37,6 +38,7 @@ def session() -> Session:
     if _session is None:
         _session = Session(open_driver, describe, _make_tracer)
         _session.origin_source = OriginSource()
+        _session.memory_source = MemorySource()
         _session.compiler = CompilerWatch()
         os.register_at_fork(after_in_child=_session.forked)
         _follow_multiprocessing(_session)

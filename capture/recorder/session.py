@@ -7,6 +7,7 @@ from time import perf_counter_ns as clock
 
 from ..codec import dump
 from ..timings import Timings
+from . import memory_watch
 from .captures import CaptureObserver
 from .observer import working_roots
 from .sink import Sink
@@ -53,6 +54,7 @@ class Session(CaptureObserver):
             for tracked in list(self._tracked.values()):
                 if tracked.executable is not None:
                     self._end_executable(tracked.executable, "alive at exit", [sink])
+            memory_watch.write_end(self, sink)
             if sink.foreign_replays:
                 sink.warning(
                     f"{sink.foreign_replays} replays were of graphs captured before the "

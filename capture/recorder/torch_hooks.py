@@ -20,6 +20,7 @@ from time import perf_counter_ns as clock
 from types import ModuleType
 from typing import Any
 
+from . import memory_watch
 from .causes import chain, raised, raised_at
 from .open_capture import OpenCapture
 from .origins import labels
@@ -82,6 +83,7 @@ def _INHERITED() -> None:  # noqa: N802 - a constant that has the type of a meth
 
 def _capture_begin(session: Session, original: Original) -> Original:
     def capture_begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+        memory = None
         if session.active:
             # Whatever opening the driver takes must not happen inside a capture.
             with suppress(Exception):
@@ -90,6 +92,7 @@ def _capture_begin(session: Session, original: Original) -> Original:
                     session.tracer.prepare()
                 if session.origin_source is not None:
                     session.origin_source.prepare()
+                memory = memory_watch.look_before(session)
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
@@ -100,6 +103,7 @@ def _capture_begin(session: Session, original: Original) -> Original:
             begin_ns = clock()
             try:
                 capture = _opened(session, self, begin_ns, args, kwargs)
+                capture.memory = memory
                 session.began(self, capture)
                 session.watch(capture, sys._getframe(1))
             except Exception as error:

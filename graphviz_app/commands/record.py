@@ -47,20 +47,36 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         is_flag=True,
         help="Put the text of your source files into the recording, for whoever opens it.",
     ),
+    click.option(
+        "--memory",
+        "memory",
+        flag_value="1",
+        help="Look at torch's memory before and after each capture, and at the end.",
+    ),
+    click.option(
+        "--memory-stacks",
+        "memory",
+        flag_value="stacks",
+        help="As --memory, and switch torch's memory history on: who allocated each block.",
+    ),
     click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
     click.argument("target"),
     click.argument("args", nargs=-1, type=click.UNPROCESSED),
 ]
 
 
-def recorder_variables(origins: bool, store_sources: bool) -> dict[str, str]:
-    """Return the environment variables that tell the recorder what to note of origins.
+def recorder_variables(
+    origins: bool, store_sources: bool, memory: str | None = None
+) -> dict[str, str]:
+    """Return the environment variables that tell the recorder what to note beside graphs.
 
     What was not asked for is left as the environment has it.
     """
-    from capture.recorder.launch import ORIGINS, SOURCES
+    from capture.recorder.launch import MEMORY, ORIGINS, SOURCES
 
     found = {} if origins else {ORIGINS: "0"}
+    if memory:
+        found[MEMORY] = memory
     return {**found, SOURCES: "1"} if store_sources else found
 
 
@@ -74,6 +90,7 @@ def record(
     timings: int | None,
     origins: bool,
     store_sources: bool,
+    memory: str | None,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -84,7 +101,7 @@ def record(
     without arguments that is warmed up, captured and replayed. A script that captures no graph
     and defines workload() has that captured. The exit code is the workload's.
     """
-    variables = recorder_variables(origins, store_sources)
+    variables = recorder_variables(origins, store_sources, memory)
     _, exit_code, _ = record_to(output, force, module, target, args, timings, variables=variables)
     ctx.exit(exit_code)
 

@@ -33,6 +33,7 @@ def run(
     timings: int | None,
     origins: bool,
     store_sources: bool,
+    memory: str | None,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -59,7 +60,7 @@ def run(
         args,
         timings,
         request,
-        recorder_variables(origins, store_sources),
+        recorder_variables(origins, store_sources, memory),
     )
     if written:
         from ..measuring import Workload

@@ -16,6 +16,11 @@ _pinned: list[tuple[int, int]] = []
 _C = SimpleNamespace(
     _cuda_beginAllocateCurrentThreadToPool=lambda device, pool: _pinned.append(pool),
     _cuda_endAllocateToPool=lambda device, pool: None,
+    _cuda_isHistoryEnabled=lambda: bool(cuda.memory.history),
+    _cuda_memorySnapshot=lambda options: {
+        "segments": cuda.memory_snapshot(),
+        "device_traces": [cuda.memory.events],
+    },
 )
 
 
@@ -76,12 +81,17 @@ def equal(a: Tensor, b: Tensor) -> bool:
 from . import cuda  # noqa: E402
 
 
-def launch(target: Tensor | None = None, amount: float = 1.0, kernel: str = "add") -> Tensor:
+def launch(
+    target: Tensor | None = None,
+    amount: float = 1.0,
+    kernel: str = "add",
+    arguments: bytes = bytes(8),
+) -> Tensor:
     """Launch one kernel that adds `amount` to `target`, or capture it."""
     result = target if target is not None else Tensor()
 
     def work() -> None:
         result.value += amount
 
-    cuda.graphs.submit(kernel, work)
+    cuda.graphs.submit(kernel, work, arguments)
     return result

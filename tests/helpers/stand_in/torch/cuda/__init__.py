@@ -47,7 +47,7 @@ def is_available() -> bool:
 
 
 def memory_snapshot() -> list[object]:
-    return []
+    return list(memory.segments)
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def synchronize() -> None:
     graphs.synchronize()
 
 
-from . import graphs  # noqa: E402
+from . import graphs, memory  # noqa: E402
 from .graphs import CUDAGraph, graph, graph_pool_handle, make_graphed_callables  # noqa: E402
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "make_graphed_callables"]

@@ -36,7 +36,7 @@ class _Capturing:
 _captures: dict[int, _Capturing] = {}
 
 
-def submit(kernel: str, work: Callable[[], None]) -> None:
+def submit(kernel: str, work: Callable[[], None], arguments: bytes = bytes(8)) -> None:
     """Run work on the current stream, or capture it."""
     stream = torch.cuda.current_stream().cuda_stream
     capturing = _captures.get(stream)
@@ -73,7 +73,7 @@ def submit(kernel: str, work: Callable[[], None]) -> None:
             dynamic_shared_bytes=0,
             cooperative=False,
             priority=0,
-            arguments=bytes(8),
+            arguments=arguments,
             function_handle=function,
         )
     )

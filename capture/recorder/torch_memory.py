@@ -1,0 +1,305 @@
+"""Memory around captures: looked at before and after each one, and at the end of the process.
+
+Only on request: ``CGLENS_MEMORY=1`` looks at segments, blocks and torch's counters;
+``CGLENS_MEMORY=stacks`` also switches torch's memory history on, unless the script has done so,
+for stacks of allocations and the events of each capture. The script's own settings are kept.
+
+Looking happens outside of captures and takes torch's allocator lock; nothing is allocated.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect_left
+from collections.abc import Mapping
+from contextlib import suppress
+from time import perf_counter_ns as clock
+from typing import Any
+
+from ..driver.records import RELAXED
+from ..memory.addresses import addresses
+from ..memory.torch_snapshot import Tables, add_events, add_segments, add_sums, pool_of
+from ..memory_map import Mark, Memory, MemoryMap, Names, Ranges, Snapshot
+from ..model import Graph
+from . import torch_allocator
+from .launch import MEMORY
+from .open_capture import OpenCapture
+
+MAX_EVENTS = 200_000
+"""Events of one capture that the history we switch on keeps."""
+MAX_ASKED = 2_000
+"""Addresses outside torch's memory that CUDA is asked about, per graph."""
+NAMING_BUDGET_NS = 2_000_000_000
+"""What finding names of tensors may take, over the whole process."""
+OTHER_ALLOCATOR = (
+    "memory was not looked at: torch's allocator is {backend!r} here, which tells nothing of its "
+    "blocks; only torch's own (native) allocator does"
+)
+
+
+class MemorySource:
+    """Looks at the memory of this process for its recorder.
+
+    Attributes
+    ----------
+    wanted : str
+        ``""``, ``"1"`` or ``"stacks"``.
+    reason : str
+        Why there is no memory evidence although it was asked for.
+    cost_ns : int
+        What looking cost so far.
+    """
+
+    def __init__(self, wanted: str | None = None) -> None:
+        asked = os.environ.get(MEMORY, "") if wanted is None else wanted
+        self.wanted = "" if asked in ("", "0") else "stacks" if asked == "stacks" else "1"
+        self.reason = ""
+        self.cost_ns = 0
+        self._history = ""
+        self._switched = False
+        self._naming_ns = 0
+        if self.wanted == "stacks":
+            with suppress(Exception):  # tried again before the first capture
+                torch_allocator.when_initialised(self._switch_on_quietly)
+
+    @property
+    def active(self) -> bool:
+        """Whether memory is looked at."""
+        return bool(self.wanted) and not self.reason
+
+    def _switch_on_quietly(self) -> None:
+        with suppress(Exception):
+            self._switch_on()
+
+    def _switch_on(self) -> None:
+        if not self._switched and torch_allocator.history_is_on() is False:
+            torch_allocator.switch_history_on(MAX_EVENTS)
+            self._switched = True
+
+    def before(self, driver: Any) -> Memory | None:
+        """Look at memory before a capture begins; ``None`` where nothing is to be looked at."""
+        if not self.active:
+            return None
+        start = clock()
+        backend = torch_allocator.backend()
+        if backend != "native":
+            self.reason = OTHER_ALLOCATOR.format(backend=backend)
+            return None
+        memory = Memory(backend=backend)
+        if self.wanted == "stacks":
+            if self._switched:
+                # Begun anew, so that what is read after the capture is the capture's.
+                torch_allocator.switch_history_on(MAX_EVENTS)
+            else:
+                self._switch_on()
+        on = torch_allocator.history_is_on()
+        memory.history = "switched on" if self._switched and on else "on" if on else "off"
+        segments = torch_allocator.memory_segments()
+        self._mark(driver, Tables(memory), "before capture", segments, start)
+        return memory
+
+    def after(
+        self, driver: Any, memory: Memory, capture: OpenCapture, graph: Graph | None
+    ) -> Memory:
+        """Look again when the capture has ended; complete and return what `before` began.
+
+        Parameters
+        ----------
+        driver : ReplayDriver
+        memory : Memory
+            Of :meth:`before`.
+        capture : OpenCapture
+        graph : Graph or None
+            What was captured.
+        """
+        start = clock()
+        memory.graph = capture.key
+        memory.pool = capture.pool
+        memory.device = capture.device
+        segments = torch_allocator.memory_segments()
+        tables = Tables(memory)
+        ordered = sorted(addresses(graph)) if graph is not None else []
+
+        def wanted(segment: Mapping[str, Any]) -> bool:
+            if pool_of(segment) == capture.pool:
+                return True
+            begin = segment["address"]
+            at = bisect_left(ordered, begin)
+            return at < len(ordered) and ordered[at] < begin + segment["total_size"]
+
+        add_segments(tables, segments, wanted)
+        self._ranges(driver, memory, ordered, segments)
+        self._names(memory)
+        if memory.history == "switched on":
+            self._events(tables)
+        memory.how = [
+            "torch.cuda.memory_snapshot() before and after the capture",
+            f"memory history {memory.history}",
+        ]
+        self._notes(memory)
+        self._mark(driver, tables, "after capture", segments, start)
+        return memory
+
+    def end(self, driver: Any) -> Snapshot | None:
+        """Look at everything, at the end of the process."""
+        if not self.active:
+            return None
+        start = clock()
+        snapshot = Snapshot(backend=torch_allocator.backend())
+        on = torch_allocator.history_is_on()
+        snapshot.history = "switched on" if self._switched and on else "on" if on else "off"
+        snapshot.how = ["torch.cuda.memory_snapshot() at the end of the process"]
+        segments = torch_allocator.memory_segments()
+        tables = Tables(snapshot)
+        add_segments(tables, segments)
+        self._names(snapshot)
+        self._notes(snapshot)
+        self._mark(driver, tables, "end", segments, start)
+        return snapshot
+
+    def _mark(
+        self,
+        driver: Any,
+        tables: Tables,
+        name: str,
+        segments: list[dict[str, Any]],
+        start: int,
+    ) -> None:
+        """Add sums and counters of a moment, and what looking took since `start`."""
+        memory, number = tables.item, len(tables.item.marks)
+        memory.marks = [*memory.marks, Mark(name=name, unix_us=time.time_ns() // 1000)]
+        add_sums(tables, segments, number)
+        devices = {int(segment.get("device", 0)) for segment in segments}
+        for device in sorted(devices):
+            with suppress(Exception):
+                memory.counters.append(torch_allocator.counters(number, device))
+        current = [item for item in memory.counters if item.mark == number]
+        if len(current) == 1:
+            with suppress(Exception):
+                found = self._relaxed(driver, driver.memory_info)
+                current[0].driver_free_bytes, current[0].driver_total_bytes = found
+        cost = clock() - start
+        self.cost_ns += cost
+        memory.marks[number] = Mark(name=name, unix_us=memory.marks[number].unix_us, cost_ns=cost)
+
+    @staticmethod
+    def _relaxed(driver: Any, call: Any, *arguments: Any) -> Any:
+        """Call the driver whatever other threads capture."""
+        mode = driver.exchange_capture_mode(RELAXED)
+        try:
+            return call(*arguments)
+        finally:
+            driver.exchange_capture_mode(mode)
+
+    def _ranges(
+        self, driver: Any, memory: Memory, ordered: list[int], segments: list[dict[str, Any]]
+    ) -> None:
+        """Ask CUDA about the addresses that lie outside torch's memory."""
+        spans = sorted((s["address"], s["address"] + s["total_size"]) for s in segments)
+        outside, at = [], 0
+        for address in ordered:
+            while at < len(spans) and spans[at][1] <= address:
+                at += 1
+            if at == len(spans) or address < spans[at][0]:
+                outside.append(address)
+        ranges, end = Ranges(), 0
+
+        def ask() -> None:
+            nonlocal end
+            for address in outside[:MAX_ASKED]:
+                if address < end:
+                    continue
+                found = driver.range_of(address)
+                if found is not None:
+                    ranges.address.append(found.start)
+                    ranges.size_bytes.append(found.size_bytes)
+                    ranges.kind.append(found.kind)
+                    end = max(end, found.start + found.size_bytes)
+
+        try:
+            self._relaxed(driver, ask)
+            memory.asked_ranges = len(outside) <= MAX_ASKED
+        except Exception as error:
+            memory.notes.append(
+                f"CUDA could not be asked about memory outside torch: {type(error).__name__}: "
+                f"{error}"
+            )
+        if ranges.address:
+            memory.ranges = ranges
+        if len(outside) > MAX_ASKED:
+            memory.notes.append(
+                f"CUDA was asked about the first {MAX_ASKED} of {len(outside)} numbers that may be "
+                f"addresses outside torch's memory."
+            )
+
+    def _names(self, memory: MemoryMap) -> None:
+        """Name the storages of parameters and the like that lie in the segments kept."""
+        segments = memory.segments
+        if segments is None:
+            return
+        if self._naming_ns > NAMING_BUDGET_NS:
+            memory.notes.append("Tensors were not named: finding their names took too long before.")
+            return
+        start = clock()
+        found: dict[int, tuple[int, str]] = {}
+        ends = [a + size for a, size in zip(segments.address, segments.size_bytes, strict=True)]
+        try:
+            for address, size, name in torch_allocator.named_storages():
+                at = bisect_left(ends, address + 1)
+                if at < len(ends) and segments.address[at] <= address:
+                    found.setdefault(address, (size, name))
+        except Exception as error:
+            memory.notes.append(f"Not all tensors were named: {type(error).__name__}: {error}")
+        if found:
+            ordered = sorted(found)
+            memory.names = Names(
+                address=ordered,
+                size_bytes=[found[address][0] for address in ordered],
+                name=[found[address][1] for address in ordered],
+            )
+        self._naming_ns += clock() - start
+
+    def _events(self, tables: Tables) -> None:
+        memory = tables.item
+        segments = memory.segments
+        assert segments is not None
+        from_us = memory.marks[0].unix_us or 0
+        ends = [a + size for a, size in zip(segments.address, segments.size_bytes, strict=True)]
+        seen = 0
+
+        def wanted(at_us: int, device: int, address: int) -> bool:
+            nonlocal seen
+            seen += 1
+            at = bisect_left(ends, address + 1)
+            return at_us >= from_us and at < len(ends) and segments.address[at] <= address
+
+        add_events(tables, torch_allocator.device_traces(), wanted)
+        if seen >= MAX_EVENTS:
+            memory.notes.append(
+                f"The memory history holds {MAX_EVENTS} events: earlier ones of this capture are "
+                f"lost."
+            )
+
+    def _notes(self, memory: MemoryMap) -> None:
+        if memory.history == "off":
+            memory.notes.append(
+                "No stacks of allocations: torch's memory history was off. Record with "
+                "--memory-stacks, or call torch.cuda.memory._record_memory_history() at the start."
+            )
+        elif memory.blocks is not None:
+            # Blocks of an unused pool have no stack either: only allocated ones tell.
+            without = sum(
+                stack < 0 and state == 0
+                for stack, state in zip(memory.blocks.stack, memory.blocks.state, strict=True)
+            )
+            if without:
+                memory.notes.append(
+                    f"{without} allocated blocks have no stack: they were allocated before memory "
+                    f"history was on, or by C++ alone."
+                )
+        if memory.segments is not None and any(memory.segments.expandable):
+            memory.notes.append(
+                "Segments are expandable: parts of one may be given back to the driver while it "
+                "stays."
+            )

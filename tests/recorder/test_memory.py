@@ -1,0 +1,158 @@
+"""Memory around captures, recorded in real child processes over a stand-in for torch."""
+
+from __future__ import annotations
+
+import pytest
+
+from capture.memory.pointers import resolve
+from capture.memory.sums import against_torch, step
+from tests.recorder.conftest import Workplace
+
+SCRIPT = """
+    import os, struct, time, torch
+    from torch.cuda.memory import events, segment, segments
+    BASE, POOL, GONE = 0x7F0000000000, 0x7F1000000000, 0x7F2000000000
+    segments.append(segment(BASE, {512: "active_allocated", 1024: "inactive"}))
+    segments.append(segment(BASE + (1 << 30), {2048: "active_allocated"}))
+    graph = torch.cuda.CUDAGraph()
+    x = torch.Tensor()
+    with torch.cuda.graph(graph):
+        segments.append(
+            segment(POOL, {256: "active_allocated", 768: "inactive"}, pool=(0, 1))
+        )
+        frames = [{"filename": "script.py", "line": 7, "name": "<module>"}]
+        segments[-1]["blocks"][0]["frames"] = frames
+        for address in (BASE + 4, BASE + 600, POOL, POOL + 300, GONE):
+            torch.launch(x, arguments=struct.pack("<Q", address))
+        at = time.time_ns() // 1000
+        event = {"addr": POOL, "size": 256, "stream": 0, "time_us": at, "frames": frames}
+        events.append({**event, "action": "alloc"})
+        events.append({**event, "action": "alloc", "addr": GONE})
+    graph.replay()
+    segments.pop(0)
+"""
+
+
+def test_nothing_is_looked_at_unless_asked(place: Workplace) -> None:
+    recording = place.recorded(SCRIPT)
+    (info,) = recording.graphs.values()
+    assert recording.memory(info.key) is None
+    assert recording.snapshot(0) is None
+    assert not info.evidence["memory"].present
+    assert "--memory" in info.evidence["memory"].reason
+
+
+def test_a_capture_is_looked_at_before_and_after(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "1"
+    recording = place.recorded(SCRIPT)
+    (info,) = recording.graphs.values()
+    memory = recording.memory(info.key)
+    assert memory is not None
+    assert info.evidence["memory"].present
+    assert info.evidence["memory"].cost_ns
+    assert [mark.name for mark in memory.marks] == ["before capture", "after capture"]
+    assert (memory.pool, memory.history) == ((0, 1), "off")
+    found = step(memory)
+    assert found is not None
+    assert (found.before_bytes, found.added_bytes, found.kept_bytes) == (3584, 1024, 256)
+    # The segment that nothing points into is in the sums alone.
+    assert memory.segments is not None
+    assert memory.segments.address == [0x7F0000000000, 0x7F1000000000]
+    assert all(item.torch_bytes == item.summed_bytes for item in against_torch(memory))
+    assert len(against_torch(memory)) == 4
+    places = [item.place for item in resolve(recording.graph(info.key), memory)]
+    assert [(item.kind, item.state, item.pool) for item in places] == [
+        ("block", "allocated", (0, 0)),
+        ("block", "free", (0, 0)),
+        ("block", "allocated", (0, 1)),
+        ("block", "free", (0, 1)),
+        ("unresolved", "", None),
+    ]
+    assert any("history was off" in note for note in memory.notes)
+
+
+def test_the_end_of_the_process_is_looked_at(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "1"
+    snapshot = place.recorded(SCRIPT).snapshot(0)
+    assert snapshot is not None
+    assert snapshot.segments is not None
+    assert snapshot.segments.address == [0x7F0000000000 + (1 << 30), 0x7F1000000000]
+    assert [mark.name for mark in snapshot.marks] == ["end"]
+
+
+def test_stacks_and_events_of_the_capture(place: Workplace) -> None:
+    place.write("script.py", SCRIPT)
+    done = place.record("--memory-stacks", "script.py")
+    assert done.code == 0, done.err
+    recording = done.recording()
+    memory = recording.memory(next(iter(recording.graphs)))
+    assert memory is not None
+    assert memory.history == "switched on"
+    assert memory.blocks is not None
+    (stack,) = {stack for stack in memory.blocks.stack if stack >= 0}
+    assert memory.frames[memory.stacks[stack][0]].line == 7
+    assert memory.events is not None
+    # What lies in none of the segments kept is left out.
+    assert memory.events.address == [0x7F1000000000]
+
+
+def test_a_scripts_own_history_is_left_alone(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "stacks"
+    place.write(
+        "script.py",
+        "import torch\n"
+        "torch.cuda.memory._record_memory_history(max_entries=7)\n"
+        + "\n".join(line.removeprefix("    ") for line in SCRIPT.splitlines())
+        + "\nprint(torch.cuda.memory.history)\n",
+    )
+    done = place.record("script.py")
+    assert done.code == 0, done.err
+    assert "'max_entries': 7" in done.out
+    recording = done.recording()
+    memory = recording.memory(next(iter(recording.graphs)))
+    assert memory is not None
+    assert memory.history == "on"
+    assert memory.events is None
+
+
+def test_another_allocator_is_named(place: Workplace) -> None:
+    place.environment |= {"CGLENS_MEMORY": "1", "ALLOCATOR": "cudaMallocAsync"}
+    recording = place.recorded(SCRIPT)
+    (info,) = recording.graphs.values()
+    assert recording.memory(info.key) is None
+    assert "'cudaMallocAsync'" in info.evidence["memory"].reason
+
+
+@pytest.mark.parametrize("broken", ["memory_snapshot", "memory"])
+def test_what_fails_changes_nothing(place: Workplace, broken: str) -> None:
+    place.environment["CGLENS_MEMORY"] = "1"
+    recording = place.recorded(
+        f"""
+        import torch
+        torch.cuda.{broken} = None
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            torch.launch()
+        graph.replay()
+        """
+    )
+    (info,) = recording.graphs.values()
+    assert info.node_count == 1
+    assert "could not be looked at" in info.evidence["memory"].reason
+    assert any("memory" in text for text in recording.processes[0].warnings)
+
+
+def test_a_failed_capture_says_why_it_has_none(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "1"
+    place.write(
+        "script.py",
+        """
+        import torch
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            torch.launch().item()
+        """,
+    )
+    recording = place.record("script.py").recording()
+    (info,) = recording.failed.values()
+    assert "only of captures that became a graph" in info.evidence["memory"].reason
