@@ -1,0 +1,93 @@
+"""How long memory lives: allocations of a history, and memory nodes inside a graph. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..memory_map import ACTIONS, Events
+from ..model import Graph
+
+_ALLOC, _REQUESTED, _COMPLETED = (
+    ACTIONS.index(name) for name in ("alloc", "free_requested", "free_completed")
+)
+
+
+class Lifetime(NamedTuple):
+    """One allocation of torch's memory history."""
+
+    address: int
+    size_bytes: int
+    allocated: int
+    """Index of the event."""
+    freed: int | None
+    """Index of the event that asked for it to be freed; ``None`` if none did."""
+    stack: int
+
+
+class NodeLifetime(NamedTuple):
+    """Memory that a graph allocates itself."""
+
+    address: int
+    size_bytes: int
+    allocated: int
+    """Position of the mem_alloc node."""
+    freed: int | None
+    """Position of the mem_free node; ``None`` where it outlives the replay."""
+
+
+def lifetimes(events: Events) -> list[Lifetime]:
+    """Pair allocations with what freed them, in order of allocation.
+
+    Notes
+    -----
+    What was allocated before the history began, and only freed in it, is left out.
+    """
+    found: list[Lifetime] = []
+    open_: dict[tuple[int, int], int] = {}
+    devices = events.device or [0] * len(events.action)
+    for number, (action, device, address) in enumerate(
+        zip(events.action, devices, events.address, strict=True)
+    ):
+        key = device, address
+        if action == _ALLOC:
+            open_[key] = len(found)
+            stack = events.stack[number] if events.stack else -1
+            found.append(Lifetime(address, events.size_bytes[number], number, None, stack))
+        elif action in (_REQUESTED, _COMPLETED) and key in open_:
+            place = open_.pop(key)
+            found[place] = found[place]._replace(freed=number)
+    return found
+
+
+def peak(events: Events) -> tuple[int, int]:
+    """Return the most bytes that a history's own allocations held at once, and at which event."""
+    current = most = 0
+    at = -1
+    ends: dict[int, int] = {}
+    starts = {}
+    for item in lifetimes(events):
+        starts[item.allocated] = item.size_bytes
+        if item.freed is not None:
+            ends[item.freed] = ends.get(item.freed, 0) + item.size_bytes
+    for number in range(len(events.action)):
+        current += starts.get(number, 0) - ends.get(number, 0)
+        if current > most:
+            most, at = current, number
+    return most, at
+
+
+def node_lifetimes(graph: Graph) -> list[NodeLifetime]:
+    """Pair the mem_alloc nodes of one level with the mem_free nodes of the same address."""
+    types, payloads = graph.topology.types, graph.payloads
+    found: list[NodeLifetime] = []
+    open_: dict[int, int] = {}
+    for position, (type_, payload) in enumerate(zip(types, payloads, strict=True)):
+        address = getattr(payload, "address", None)
+        if type_ == "mem_alloc" and address is not None:
+            open_[address] = len(found)
+            size = getattr(payload, "size_bytes", None) or 0
+            found.append(NodeLifetime(address, size, position, None))
+        elif type_ == "mem_free" and address in open_:
+            place = open_.pop(address)
+            found[place] = found[place]._replace(freed=position)
+    return found
