@@ -79,7 +79,7 @@ def recording_findings(console: Console, recording: Recording, rows: int | None)
         _line(console, result_text.summary(result))
         for note in result.notes:
             _line(console, result_text.written(result, note))
-        if len(result.rows) > 1:
+        if len(result.rows) > 1 or (result.rows and analysis.overview):
             _table(console, result, rows)
 
 
