@@ -13,6 +13,7 @@ assert twin[0].weight is not model[0].weight
 assert isinstance(twin[0].weight, torch.nn.Parameter)
 data = DataLoader(TensorDataset(torch.randn(8, 4)), batch_size=4, shuffle=True)
 static = torch.empty(4, 4, device="cuda")
+twin(static)
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     y = twin(static)

@@ -17,6 +17,7 @@ assert not x.cpu().is_cuda
 assert x.half().dtype == torch.float16
 with torch.device("cuda"):
     assert torch.zeros(2).is_cuda
+x @ x
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.device(device), torch.cuda.graph(graph):
     assert torch.cuda.is_current_stream_capturing()

@@ -1,0 +1,138 @@
+"""Work outside graphs, what a compiler left out, and whether dry runs agree with the hardware."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import capture
+from capture.analysis import run_analysis
+from capture.model import Recording
+
+ROOT = Path(__file__).resolve().parents[2]
+READY = ROOT / "tests" / "ready"
+NO_FAILURE = {"side_stream_not_captured", "compiled_with_item"}
+"""Scripts whose fault makes no capture fail: work is left out in silence."""
+TOO_LARGE = {"seventy_billion"}
+
+
+def recorded(script: Path, text: str) -> Recording:
+    script.write_text(text, encoding="utf-8")
+    output = script.with_suffix(".cgl")
+    done = subprocess.run(
+        [sys.executable, "-m", "graphviz_app", "record", "-o", str(output), str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )
+    assert done.returncode == 0, done.stderr
+    return capture.read(output)
+
+
+def test_work_between_replays_is_seen_with_its_share(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path / "script.py",
+        "import torch\n"
+        "host = torch.randn(512, 512).pin_memory()\n"
+        "x = torch.randn(512, 512, device='cuda')\n"
+        "def step(): return torch.nn.functional.dropout(x @ x, 0.5).relu()\n"
+        "side = torch.cuda.Stream()\n"
+        "with torch.cuda.stream(side):\n"
+        "    for _ in range(3): step()\n"
+        "torch.cuda.synchronize()\n"
+        "graph = torch.cuda.CUDAGraph()\n"
+        "with torch.cuda.graph(graph): y = step()\n"
+        "for _ in range(50):\n"
+        "    x.copy_(host, non_blocking=True)\n"
+        "    graph.replay()\n"
+        "    y.cumsum(0)\n"
+        "torch.cuda.synchronize()\n",
+    )
+    outside = recording.evidence("outside", "0")
+    assert outside.windows == 3  # traced in turns of 3, 5 and 12
+    assert outside.replays == 20
+    rows = dict(zip(zip(outside.name, outside.type, strict=True), outside.count, strict=True))
+    # Between the replays of a window, so one time less than there are replays in it.
+    assert rows["host to device", "memcpy"] == 20 - 3
+    scans = sum(count for (name, _), count in rows.items() if "scan" in name)
+    assert scans == 20 - 3
+    assert 0 < outside.outside_ns <= outside.busy_ns <= outside.window_ns
+    assert outside.graphs_ns <= outside.busy_ns
+    assert outside.dropped_records == 0
+    result = run_analysis("outside_graphs", recording)
+    share = result.figures["outside_share"].value
+    assert isinstance(share, float)
+    assert 0 < share < 1
+
+
+def test_what_the_compiler_left_out_is_said(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path / "script.py",
+        "import torch\n"
+        "@torch.compile(mode='reduce-overhead')\n"
+        "def good(x, w): return torch.relu(x @ w).sum(1)\n"
+        "@torch.compile(mode='reduce-overhead')\n"
+        "def on_host(x, c): return x * 2, c + 1\n"
+        "@torch.compile(mode='reduce-overhead')\n"
+        "def breaks(x):\n"
+        "    y = x * 2\n"
+        "    torch._dynamo.graph_break()\n"
+        "    return y.sin()\n"
+        "w = torch.randn(64, 64, device='cuda')\n"
+        "for _ in range(6):\n"
+        "    torch.compiler.cudagraph_mark_step_begin()\n"
+        "    good(torch.randn(64, 64, device='cuda'), w)\n"
+        "    on_host(torch.randn(8, device='cuda'), torch.randn(8))\n"
+        "    breaks(torch.randn(64, device='cuda'))\n"
+        "torch.cuda.synchronize()\n",
+    )
+    compiled = [info.extra.get("compiled") for info in recording.graphs.values()]
+    compiled = [item for item in compiled if item]
+    assert len({item["function"] for item in compiled}) >= 3
+    assert all(item["inputs"] >= 1 for item in compiled)
+    found = recording.evidence("compilation", "0")
+    skipped = [item for item in found.said if item.kind == "skipped"]
+    assert any("cpu" in item.text for item in skipped), found.said
+    assert any(item.kind == "break" for item in found.said)
+    assert found.counters["cudagraph_skips"] >= 1
+    result = run_analysis("compiler_coverage", recording)
+    assert result.present
+    assert {row[0] for row in result.rows} >= {"recorded", "left out", "graph break"}
+
+
+@pytest.fixture(scope="module")
+def on_hardware() -> dict[str, str]:
+    """Return the error of each script of the readiness zoo; empty for those without one."""
+    scripts = [
+        str(path)
+        for folder in ("bad", "good")
+        for path in sorted((READY / folder).glob("*.py"))
+        if path.stem not in NO_FAILURE | TOO_LARGE
+    ]
+    done = subprocess.run(
+        [sys.executable, str(READY / "forked_real.py"), *scripts],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(lines) == len(scripts), done.stderr[-2000:]
+    return {line["script"]: line["error"] for line in lines}
+
+
+def test_what_a_dry_run_warns_of_fails_on_hardware(on_hardware: dict[str, str]) -> None:
+    bad = {path.stem for path in (READY / "bad").glob("*.py")} - NO_FAILURE
+    assert {name for name in bad if not on_hardware[name]} == set()
+
+
+def test_what_a_dry_run_finds_healthy_runs_on_hardware(on_hardware: dict[str, str]) -> None:
+    good = {path.stem for path in (READY / "good").glob("*.py")} - TOO_LARGE
+    assert {name: on_hardware[name] for name in good if on_hardware[name]} == {}
