@@ -22,6 +22,7 @@ from .torch_facts import describe
 from .torch_hooks import TorchHooks
 from .torch_memory import MemorySource
 from .torch_origins_capture import OriginSource
+from .torch_origins_compiled import COMPILATIONS
 from .torch_trace import ReplayTracer, traced_replays
 
 HUNG_EXIT_CODE = 75
@@ -55,6 +56,8 @@ def hook(module: ModuleType) -> Session:
     global _hooks
     current = session()
     if _hooks is None:
+        if isinstance(current.origin_source, OriginSource):
+            current.origin_source.watch_compiler()
         _hooks = TorchHooks(current, module)
         _hooks.install()
     return current
@@ -66,6 +69,7 @@ def unhook() -> None:
     if _hooks is not None and _session is not None and not _session.active:
         _hooks.remove()
         _hooks = None
+        COMPILATIONS.stop()
 
 
 def start(folder: str, module: ModuleType | None) -> Session:

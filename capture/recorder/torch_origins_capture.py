@@ -17,6 +17,7 @@ from .origins.stacks import kind_of
 from .origins.tables import build
 from .origins.watched import Watched
 from .torch_origins import Watcher
+from .torch_origins_compiled import COMPILATIONS
 from .torch_origins_fallback import SAMPLE
 
 ORIGINS = "CGLENS_ORIGINS"
@@ -120,6 +121,7 @@ class CaptureOrigins:
         context = Context(
             self._watcher.rows.stacks,
             self._watcher.rows.modules.known,
+            self._watcher.rows.modules.by_identity,
             self._watcher.rows.forwards.of,
             provenance_of,
             thread_names(watched),
@@ -184,6 +186,11 @@ class OriginSource:
         self._watcher: Watcher | None = None
         if os.environ.get(ORIGINS, "1") == "0":
             self.reason = "origins were switched off"
+
+    def watch_compiler(self) -> None:
+        """Listen to torch's compiler from now on, for the modules of what it compiles."""
+        if not self.reason:
+            COMPILATIONS.watch()
 
     def prepare(self) -> None:
         """Do what takes long before a capture."""

@@ -14,10 +14,12 @@ from functools import lru_cache
 
 from .origins.context import Provenance
 from .origins.stacks import Place
+from .torch_origins_compiled import COMPILATIONS
 
 CODECACHE = "torch._inductor.codecache"
 _COMMENT = re.compile(r"#.*?Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
 _FRAME = re.compile(r'File "(.+?)", line (\d+), in (.+)')
+_LAUNCH = re.compile(r"\.run\(|extern_kernels\.|torch\.ops\.|^\s*cpp_\w+\(|async_compile\.")
 LINES_ABOVE = 40
 """How far above a line its comment is looked for."""
 
@@ -32,21 +34,47 @@ def provenance(file: str, line: int, kernel: str) -> Provenance | None:
         Where the kernel is launched, or an operator called.
     kernel : str
     """
-    operators = operators_of(file, line)
+    sources, operators = names_of(file, line, kernel)
     stacks = stacks_of(file, line)
     if not operators and not stacks:
         return None
-    return Provenance(operators=operators, stacks=stacks)
+    known = COMPILATIONS.owners.get(file, {})
+    owners = tuple(dict.fromkeys(known[name] for name in sources if name in known))
+    return Provenance(
+        operators=operators,
+        modules=tuple(owner.path for owner in owners),
+        identities=tuple(owner.identity for owner in owners),
+        stacks=stacks,
+    )
 
 
-def operators_of(file: str, line: int) -> tuple[str, ...]:
-    """Return the original operators that the comment above a line names."""
+def names_of(file: str, line: int, kernel: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the traced operators and the original ones that a line's comment names.
+
+    It is the comment above the launch or, when another launch comes in between, the one above the
+    kernel's source.
+    """
     text = _lines(file)
-    for number in range(min(line, len(text)) - 1, max(-1, line - LINES_ABOVE), -1):
+    found = _comment_above(text, min(line, len(text)) - 1)
+    if found is None:
+        start = f"{kernel} = "
+        at = next((at for at, item in enumerate(text) if item.startswith(start)), None)
+        found = _comment_above(text, at) if at is not None else None
+    if found is None:
+        return (), ()
+    return _split(found[1]), _split(found[2])
+
+
+def _comment_above(text: list[str], at: int) -> re.Match[str] | None:
+    for number in range(at - 1, max(-1, at - LINES_ABOVE), -1):
         found = _COMMENT.search(text[number])
-        if found:
-            return tuple(filter(None, (name.strip() for name in found[2].split(","))))
-    return ()
+        if found or _LAUNCH.search(text[number]):
+            return found
+    return None
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in names.split(","))))
 
 
 def stacks_of(file: str, line: int) -> tuple[tuple[Place, ...], ...]:

@@ -49,8 +49,14 @@ def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
                 found.append(other(value))
         if not kwargs:
             return tuple(found), ()
-        named = plainly(tuple(kwargs.values()), {})[0]
-        return tuple(found), tuple(zip(kwargs, named, strict=True))
+        named: list[Any] = []
+        for name, value in kwargs.items():
+            kind = type(value)
+            if kind in plain:
+                named.append((name, (kind, value)))
+            else:
+                named.append((name, plainly((value,), {})[0][0]))
+        return tuple(found), tuple(named)
 
     def other(value: Any) -> Any:
         kind = type(value)

@@ -299,6 +299,7 @@ def context(stacks: Stacks, **changes: Any) -> Context:
     values: dict[str, Any] = {
         "stacks": stacks,
         "modules": [],
+        "module_of": lambda identity: -1,
         "forward_of": forward_of,
         "provenance_of": lambda file, line, kernel: None,
         "threads": {1: "MainThread", 2: "autograd"},
@@ -404,7 +405,7 @@ def test_a_compiled_kernel_names_what_the_compiler_says() -> None:
     exec(compile("\n\nresult = walk()", file, "exec"), space)
     log = logged(row(0, 101, what=FIRST_LAUNCH, stack=space["result"]))
     log.launches.append(Launch("triton_poi_fused_relu_0", "inductor"))
-    says = Provenance(("aten.relu",), ("", "act"), ((("/me/net.py", 5, "forward"),),))
+    says = Provenance(("aten.relu",), ("", "act"), (0, 0), ((("/me/net.py", 5, "forward"),),))
     asked: list[Any] = []
 
     def provenance_of(*question: Any) -> Provenance:

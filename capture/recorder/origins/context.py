@@ -26,12 +26,23 @@ class ForwardLike(Protocol):
 
 
 class Provenance(NamedTuple):
-    """What a compiler says of one of its kernels, or of a line that it wrote."""
+    """What a compiler says of one of its kernels, or of a line that it wrote.
+
+    Attributes
+    ----------
+    operators : tuple of str
+    modules : tuple of str
+        Paths as the compiler gives them.
+    identities : tuple of int
+        Of the same modules; 0 where it is not known.
+    stacks : tuple of (tuple of Place)
+        Places in the user's code, innermost first.
+    """
 
     operators: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    identities: tuple[int, ...] = ()
     stacks: tuple[tuple[Place, ...], ...] = ()
-    """Places in the user's code, innermost first."""
 
 
 class Context(NamedTuple):
@@ -41,6 +52,8 @@ class Context(NamedTuple):
     ----------
     stacks : Stacks
     modules : sequence of Known
+    module_of : callable
+        ``module_of(identity)`` returns the index of a module that is alive; -1 for none.
     forward_of : callable
         ``forward_of(number, name)`` returns what is known of the forward of an autograd node.
     provenance_of : callable
@@ -51,6 +64,7 @@ class Context(NamedTuple):
 
     stacks: Stacks
     modules: Sequence[Known]
+    module_of: Callable[[int], int]
     forward_of: Callable[[int, str], ForwardLike | None]
     provenance_of: Callable[[str, int, str], Provenance | None]
     threads: Mapping[int, str]

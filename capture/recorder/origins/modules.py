@@ -72,6 +72,11 @@ class Modules:
             return NO_MODULE
         return self._adopt(module, frame)
 
+    def by_identity(self, identity: int) -> int:
+        """Return the module with an identity, if it is known and alive; else -1."""
+        found = self._places.get(identity)
+        return found[1] if found is not None and found[0]() is not None else NO_MODULE
+
     def _place(self, module: Any) -> int:
         found = self._places.get(id(module))
         return found[1] if found is not None and found[0]() is module else NO_MODULE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from .calls import operator_of
 from .context import Context, Provenance
 from .fill import fill
 from .log import FIRST_LAUNCH, Launch, Log, Row
+from .modules import Known
 from .stacks import Place, Places, kind_of
 
 _FORWARD, _BACKWARD, _OPTIMIZER = (PHASES.index(name) for name in PHASES[1:])
@@ -46,6 +47,8 @@ class _Builder:
         self.names: _Table[str] = _Table()
         self.compiled: _Table[Compiled] = _Table()
         self.went_backward = False
+        self._inner: dict[int, int] = {}
+        """By compiled kernel: the innermost module around its operators."""
         self._of_stack: dict[int, int] = {}
         self._kinds: dict[str, str] = {}
         self._optimizer: dict[int, bool] = {}
@@ -129,7 +132,14 @@ class _Builder:
 
     def _compiled(self, kernel: str, found: Provenance) -> Compiled:
         stacks = tuple(at for item in found.stacks if (at := self.stack_of(item)) >= 0)
-        return Compiled(kernel, found.operators, found.modules, stacks)
+        places = [self.context.module_of(identity) for identity in found.identities]
+        paths = tuple(
+            self.context.modules[at].path if at >= 0 else path
+            for at, path in zip(places, found.modules, strict=True)
+        )
+        # The next kernel is added at the end of the table.
+        self._inner[len(self.compiled)] = around(self.context.modules, places)
+        return Compiled(kernel, found.operators, paths, stacks)
 
     def row(self, row: Row) -> dict[str, int]:
         """Return the columns of the nodes of a row."""
@@ -158,6 +168,8 @@ class _Builder:
         elif row.what <= FIRST_LAUNCH:
             launch = self.log.launches[FIRST_LAUNCH - row.what]
             found["compiled"] = self.launch(launch, places)
+        inner = self._inner.get(found["compiled"], -1)
+        module = inner if inner >= 0 else module
         found |= {
             "stack": stack,
             "module": self.module(module),
@@ -188,6 +200,20 @@ class _Builder:
                 if both[0][name] == both[1][name]:
                     found[name] = both[0][name]
         return found
+
+
+def around(modules: Sequence[Known], places: Sequence[int]) -> int:
+    """Return the innermost module that holds all modules of some places; -1 for none."""
+    if not places or min(places) < 0:
+        return -1
+    chains = [list(_chain(modules, place)) for place in places]
+    return next((at for at in chains[0] if all(at in chain for chain in chains)), -1)
+
+
+def _chain(modules: Sequence[Known], place: int) -> Iterator[int]:
+    while place >= 0:
+        yield place
+        place = modules[place].parent
 
 
 def _known(index: int) -> tuple[int, ...]:
