@@ -80,7 +80,7 @@ def totals_cells(
         timed = f"{totals.timed:,} of {totals.nodes:,} nodes timed"
         exact["time"] = f"{totals.time_ns:,} ns; {timed}"
         for name, part, whole in (
-            ("share", totals.time_ns, costs.busy_ns),
+            ("share", totals.time_ns, costs.total_ns),
             ("path", totals.path_ns, costs.path_ns),
         ):
             if whole:

@@ -112,10 +112,10 @@ def _charged(context: Context, report: OriginReport, row: LineRow, whole: float)
             values[name] = totals.time_ns
             texts[name] = text.duration_text(totals.time_ns)
             exact[name] = f"{totals.time_ns:,} ns of {text.counted(totals.nodes, 'node')}"
-    if own.timed and costs.busy_ns:
-        values["share"] = own.time_ns / costs.busy_ns
-        texts["share"] = text.share_text(own.time_ns, costs.busy_ns)
-        exact["share"] = f"{own.time_ns:,} of {costs.busy_ns:,} ns"
+    if own.timed and costs.total_ns:
+        values["share"] = own.time_ns / costs.total_ns
+        texts["share"] = text.share_text(own.time_ns, costs.total_ns)
+        exact["share"] = f"{own.time_ns:,} of {costs.total_ns:,} ns"
     if own.moved_bytes:
         values["moved"] = own.moved_bytes
         texts["moved"] = text.bytes_text(own.moved_bytes)
@@ -156,7 +156,7 @@ def file_note(file: FileRow, costs: Costs) -> str:
     nodes = text.counted(file.own_nodes, "node")
     if not file.launched.timed + file.backward.timed:
         return nodes
-    share = f", {text.share_text(file.own_ns, costs.busy_ns)}" if costs.busy_ns else ""
+    share = f", {text.share_text(file.own_ns, costs.total_ns)}" if costs.total_ns else ""
     return f"{text.duration_text(file.own_ns)}{share}, {nodes}"
 
 

@@ -23,7 +23,8 @@ class ModuleRow:
     depth : int
     path, class_name : str
     name : str
-        The last part of the path; of an outermost module its class.
+        The last part of the path, with the one before it for a number; of an outermost module its
+        class.
     own : Totals
         Nodes whose innermost module this is.
     total : Totals
@@ -79,6 +80,9 @@ def module_tree(index: OriginIndex, costs: Costs) -> list[ModuleRow]:
             last = module.path[len(around) + 1 :]
         elif module.parent >= 0 or not module.class_name:
             last = module.path
+        if last.isdecimal() and "." in module.path:
+            # A number in a list of modules says nothing alone.
+            last = ".".join(module.path.split(".")[-2:])
         name = last or module.class_name or "module"
         row = ModuleRow(at, parent, depth, module.path, module.class_name, name, own[at], total[at])
         stack += [(child, len(rows), depth + 1) for child in reversed(children.get(at, []))]

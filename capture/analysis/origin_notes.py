@@ -21,9 +21,9 @@ def add_shares(result: Result, top: Sequence[tuple[str, Totals]], costs: Costs) 
     words = []
     for number, (name, totals) in enumerate(top):
         result.figures[f"top_{number}"] = Quantity(name, Unit.TEXT)
-        if costs.busy_ns:
+        if costs.total_ns:
             result.figures[f"top_time_{number}"] = Quantity(totals.time_ns, Unit.NS)
-            part = Quantity(totals.time_ns / costs.busy_ns, Unit.RATIO)
+            part = Quantity(totals.time_ns / costs.total_ns, Unit.RATIO)
             result.figures[f"top_share_{number}"] = part
             words.append(f"{{top_{number}}} {{top_time_{number}}} ({{top_share_{number}}})")
         else:
@@ -40,8 +40,8 @@ def add_origin_notes(result: Result, subject: Subject, column: str) -> None:
     figures = result.figures
     if subject.is_timed:
         result.notes.append(
-            "Times are sums over nodes; shares are of the time in which the device ran anything, "
-            "and add up to more than all of it where nodes ran at the same time."
+            "Times are sums over nodes, also of those that ran at the same time; shares are of "
+            "the sum over all nodes."
         )
     else:
         reason = subject.lacks(EvidenceKind.TIMINGS) or "no node was timed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import TypeVar
 
 from ..origins import PHASES
@@ -71,8 +70,8 @@ class Costs:
     on_path : set of int
         Positions on the critical path; empty without timings.
     moved_bytes : dict of int to int
-    busy_ns : int or None
-        Time in which any node ran, median over traced replays; without it, all durations together.
+    total_ns : int or None
+        All durations together; ``None`` without timings.
     path_ns : int
         Length of the critical path.
     """
@@ -80,7 +79,7 @@ class Costs:
     durations: Sequence[int | None]
     on_path: set[int]
     moved_bytes: dict[int, int]
-    busy_ns: int | None
+    total_ns: int | None
     path_ns: int
 
     @classmethod
@@ -98,10 +97,8 @@ class Costs:
         durations = durations_or_zero(subject)
         if subject.edges is not None:
             path = path_to_last(schedule(subject.edges, durations))
-        busy = sum(durations)
-        if not subject.path and subject.timings is not None and subject.timings.busy_ns:
-            busy = round(median(subject.timings.busy_ns))
-        return cls(subject.durations, set(path), moved, busy, sum(durations[at] for at in path))
+        on_path = sum(durations[at] for at in path)
+        return cls(subject.durations, set(path), moved, sum(durations), on_path)
 
 
 def group(keys: Iterable[Key], phases: Sequence[int], costs: Costs) -> dict[Key, Totals]:

@@ -12,7 +12,7 @@ from ..origin_report import OriginReport
 from ..origin_text import PHASE_NAMES
 from .prose import prose
 
-SHARE = "Time over the time in which the device ran anything; more than 100 % where nodes overlap"
+SHARE = "Of the time of all nodes together, also of those that ran at the same time"
 
 
 def no_origins(context: Context, title: str, reason: str = "") -> Component:

@@ -200,10 +200,10 @@ def test_summaries_name_what_takes_the_longest(step: Subject) -> None:
     assert f"model.py:{line} " in written(run_analysis("by_source", step))
 
 
-def test_shares_are_of_busy_time_and_of_the_path(step: Subject) -> None:
+def test_shares_are_of_all_nodes_and_of_the_path(step: Subject) -> None:
     result = run_analysis("by_module", step)
     names = [column.name for column in result.columns]
-    share, path = names.index("share of busy time"), names.index("share of the critical path")
+    share, path = names.index("share of node time"), names.index("share of the critical path")
     outermost = [row for row in result.rows if row[0] in ("Transformer", "no module")]
     assert sum(row[share] for row in outermost) == pytest.approx(1)  # type: ignore[misc]
     assert sum(row[path] for row in outermost) == pytest.approx(1)  # type: ignore[misc]
