@@ -167,6 +167,10 @@ class SourceAccess:
         path : str
             Of the file on this machine, where it was found.
         """
+        return self.link_of_lines(file, path).replace("{line}", str(line))
+
+    def link_of_lines(self, file: str, path: str = "") -> str:
+        """Return the same with ``{line}`` in the place of a number."""
         target = path or file
         if not self.editor or unusual(target):
             return ""
@@ -176,7 +180,7 @@ class SourceAccess:
         # Two slashes would name another machine.
         if not target.startswith("/") or target.startswith("//"):
             return ""
-        return self.editor.replace("{file}", quote(target)).replace("{line}", str(line))
+        return self.editor.replace("{file}", quote(target))
 
 
 def editor_address(editor: str) -> str:

@@ -210,7 +210,8 @@ window.cgShell = window.cgShell || {};
     // A line finds its nodes in the graph, unless someone selects its text.
     openLine(cell) {
       const row = cell && cell.rowId;
-      if (!row || cell.colId === "nodes" || String(window.getSelection())) return;
+      const opens = cell && cell.colId === "line" && document.querySelector("#source-lines .line-link");
+      if (!row || opens || cell.colId === "nodes" || String(window.getSelection())) return;
       const place = document.getElementById("source-lines");
       if (!place || !window.dash_ag_grid) return;
       window.dash_ag_grid.getApiAsync("source-lines").then((grid) => {

@@ -79,6 +79,13 @@ window.cgShell = window.cgShell || {};
 
   functions.hasNodes = (params) => Boolean(params.data && params.data.link);
 
+  components.LineCell = (params) => {
+    const { editor } = params.context || {};
+    if (!editor || !params.data) return params.value;
+    const href = editor.replace("{line}", params.value);
+    return create("a", { href, className: "line-link", title: "Open in the editor" }, params.value);
+  };
+
   // Code keeps its spaces; a line whose text is not known says its function instead.
   components.CodeCell = (params) => {
     const { data } = params;

@@ -16,7 +16,9 @@ BACKWARD = "Of the nodes of the backward pass that belong to what this line laun
 CALLS = "With what the functions take that this line calls, their backward pass included"
 
 
-def source_grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Component:
+def source_grid(
+    rows: list[dict[str, Any]], *, timed: bool, chosen: int, editor: str = ""
+) -> Component:
     """Return the table.
 
     Parameters
@@ -27,6 +29,8 @@ def source_grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Comp
         Whether nodes have timings.
     chosen : int
         Number of the line that is scrolled to; 0 for none.
+    editor : str
+        Address that opens a line in the editor, with ``{line}`` in it; empty for no links.
     """
     columns: list[dict[str, Any]] = [
         {
@@ -59,6 +63,7 @@ def source_grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Comp
             "width": 52,
             "type": "rightAligned",
             "cellClass": "number line-number",
+            "cellRenderer": "LineCell",
         },
         {
             "field": "code",
@@ -89,6 +94,7 @@ def source_grid(rows: list[dict[str, Any]], *, timed: bool, chosen: int) -> Comp
             "animateRows": False,
             "tooltipShowDelay": 400,
             "enableCellTextSelection": True,
+            "context": {"editor": editor},
             "rowClassRules": {
                 "chosen-row": {"function": "isMarked(params)"},
                 "charged-row": {"function": "hasNodes(params)"},

@@ -67,6 +67,7 @@ def layout(context: Context) -> Component:
         chosen=line or hottest(rows),
         note=note,
         choice=picker(context),
+        editor=store.sources.link_of_lines(file.file, source.path),
         without=without_text(report),
     )
 
@@ -164,6 +165,7 @@ def view(
     note: str = "",
     choice: list[Component] | None = None,
     without: str = "",
+    editor: str = "",
 ) -> Component:
     """Return the page around its files and the lines of one."""
     return html.Div(
@@ -190,7 +192,7 @@ def view(
             html.Div(
                 [
                     html.Div(head, className="source-head"),
-                    source_grid(rows, timed=timed, chosen=chosen),
+                    source_grid(rows, timed=timed, chosen=chosen, editor=editor),
                 ],
                 className="source-main",
             ),

@@ -84,6 +84,8 @@ def test_a_line_finds_its_nodes_and_a_node_its_line(page: Page) -> None:
     line = page.locator(f'#source-lines .ag-row[row-id="{MLP}"]').first
     expect(line.locator(".code-text")).to_have_text("        return self.down(F.gelu(self.up(x)))")
     expect(line).to_contain_text("96")
+    link = page.locator(f'#source-lines [row-id="{MLP}"] .line-link').first
+    expect(link).to_have_attribute("href", f"vscode://file{origins.FILE}:{MLP}")
     line.locator(".code-text").click()
     ready(page)
     expect(page.locator("#search")).to_have_value(f"source:model.py:{MLP}")
