@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..model import Place
-from . import torch_ready_compiler, torch_ready_cuda, torch_ready_tensors
+from . import torch_ready_compiler, torch_ready_cuda, torch_ready_files, torch_ready_tensors
 from .readiness import Readiness, Spot
 from .ready_log import Log
 from .ready_streams import World
@@ -18,6 +18,7 @@ from .torch_ready_mode import DeviceNames, ReadyMode
 
 LIMITS = (
     "Values: there is no data, so a branch on a value takes one side, and the other is not seen.",
+    "What the script does besides: it ran, with made-up numbers, and wrote the files it writes.",
     "What a kernel does by itself: lazy loading, autotuning, workspaces and out of memory show on "
     "a GPU only.",
 )
@@ -46,6 +47,7 @@ class DryRun:
         torch_ready_tensors.install(self.log)
         torch_ready_cuda.install(self.log, self.world)
         torch_ready_compiler.install(self.log)
+        torch_ready_files.install(self.log)
         self._stack.enter_context(mode)
         self._stack.enter_context(DeviceNames())
 

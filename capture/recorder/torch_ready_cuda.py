@@ -45,11 +45,29 @@ def install(log: Log, world: World) -> None:
         for name, value in names.items():
             if module is cuda or hasattr(module, name):
                 setattr(module, name, value)
+    _accelerator(names)
     cuda._lazy_init = cuda.init = lambda: None
     cuda.nvtx._nvtx = _Nothing()
     cuda.default_generators = (torch.default_generator,)
     torch.Generator = _generator(world)  # type: ignore[misc]
     _optimizers(log)
+
+
+def _accelerator(names: dict[str, Any]) -> None:
+    """Let ``torch.accelerator`` say the same, where this version has it."""
+    accelerator: Any = getattr(torch, "accelerator", None)
+    same = {
+        "current_device_index": "current_device",
+        "current_device_idx": "current_device",
+        "set_device_index": "set_device",
+        "set_device_idx": "set_device",
+    }
+    for name in dir(accelerator) if accelerator is not None else ():
+        value = names.get(same.get(name, name))
+        if value is not None:
+            setattr(accelerator, name, value)
+    if accelerator is not None:
+        accelerator.current_accelerator = lambda check_available=False: torch.device("cuda")
 
 
 class _Nothing:

@@ -252,6 +252,8 @@ HANDLERS: dict[str, Callable[[Call], Any]] = {
     "_local_scalar_dense": item,
     "item": item,
     "equal": equal,
+    "allclose": equal,
+    "is_nonzero": equal,
     "nonzero": nonzero,
     "masked_select": masked_select,
     "_unique2": unique,
