@@ -151,6 +151,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         The last operator that was called, such as ``"aten._local_scalar_dense.default"``.
     broke_in : str
         The operator in which the capture became invalid, where operators were seen.
+    outside : str
+        The operator that CUDA refused on a stream which is not part of the capture.
     unjoined : tuple of int
         Positions of nodes that end a branch which the capturing stream does not wait for.
     others : tuple of (str, tuple of Frame)
@@ -168,6 +170,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     node_count: int | None = None
     operator: str = ""
     broke_in: str = ""
+    outside: str = ""
     unjoined: tuple[int, ...] = ()
     others: tuple[tuple[str, tuple[Frame, ...]], ...] = ()
     watched: bool = False

@@ -76,6 +76,7 @@ def facts_of(
         node_count=None if capture.extraction is None else len(capture.extraction.graph),
         operator=capture.operator,
         broke_in=capture.broke_in,
+        outside=capture.outside,
         unjoined=unjoined,
         others=other_threads() if followed else (),
         watched=watched,

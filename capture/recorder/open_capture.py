@@ -80,6 +80,8 @@ class OpenCapture:
         """The last operator before the end, where operators were recorded."""
         self.broke_in = ""
         """The operator in which the capture became invalid."""
+        self.outside = ""
+        """The operator that was refused on a stream which is not part of the capture."""
         self.memory: Memory | None = None
         """What memory was like before the capture began, where that was asked for."""
         self.origins: CaptureOrigins | None = None
@@ -109,6 +111,7 @@ class OpenCapture:
             self.origins.stop()
             self.operator = self.origins.last_op()[0]
             self.broke_in = self.origins.broke_in()
+            self.outside = self.origins.outside()
             self.left_out = self.origins.left_out()
 
     @property

@@ -71,6 +71,10 @@ class CaptureOrigins:
         broke = self._watched.broke
         return broke[0] if broke is not None else ""
 
+    def outside(self) -> str:
+        """Return the operator that CUDA refused on a stream which is not part of the capture."""
+        return self._watched.outside
+
     def left_out(self) -> list[LeftOut]:
         """Return operators that were called on streams which are not part of the capture."""
         return self._watched.omitted.rows()

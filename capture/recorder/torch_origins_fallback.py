@@ -9,6 +9,7 @@ from time import perf_counter_ns as clock
 from typing import TYPE_CHECKING, Any
 
 from ..driver.records import NOT_CAPTURING, Tip
+from ..failures.facts import UNSUPPORTED
 from .origins.watched import Operator, Thread, Watched
 
 if TYPE_CHECKING:
@@ -116,9 +117,12 @@ def make_fallback(watcher: Watcher) -> Callable[..., Any]:
                 except Exception as error:
                     watched.failed(error)
             return result
-        except BaseException:
+        except BaseException as problem:
             if watched is not None:
                 try:
+                    refused = getattr(problem, "error_code", None) == UNSUPPORTED
+                    if refused and before == NOT_CAPTURING and not watched.outside:
+                        watched.outside = about.name
                     rows.raised(watched, about.name, tip(), stream, sys._getframe(0).f_back)
                 except Exception as error:
                     watched.failed(error)

@@ -99,6 +99,8 @@ CASES: list[tuple[str, Facts]] = [
     ("host_sync", facts(REFUSED, at("f'{loss}'", "FORMAT_SIMPLE"))),
     ("host_sync", facts(REFUSED, at("f(x)"), broke_in="aten._local_scalar_dense.default")),
     ("pageable_copy", facts(REFUSED, at("x.to('cuda')"))),
+    ("other_stream", facts(REFUSED, at("x * 2", "BINARY_OP"), outside="aten.mul.Tensor")),
+    ("host_sync", facts(REFUSED, at("x.item()"), outside="aten._local_scalar_dense.default")),
     ("allocation", facts(REFUSED, at("lib.cudaMalloc(4)"))),
     ("other_thread", facts(REFUSED, at("event.query()"), raised_in="watchdog")),
     ("out_of_memory", facts("CUDA out of memory.", error="torch.OutOfMemoryError")),

@@ -27,6 +27,9 @@ class CaptureOrigins(Protocol):
     def broke_in(self) -> str:
         """Return the operator in which the capture became invalid; empty when none was seen."""
 
+    def outside(self) -> str:
+        """Return the operator that CUDA refused on a stream which is not part of the capture."""
+
     def left_out(self) -> list[LeftOut]:
         """Return operators that were called on streams which are not part of the capture."""
 

@@ -102,6 +102,8 @@ class Watched:
         self.tasks: dict[int, int] = {}
         self.problem = ""
         self.broke: tuple[str, int, int, int] | None = None
+        self.outside = ""
+        """The first operator that CUDA refused on a stream which is not part of the capture."""
         self.latest: tuple[str, int, int] | None = None
         self.seen = 0
         self.sampled_ns = 0
