@@ -31,9 +31,10 @@ class Charge(NamedTuple):
     Attributes
     ----------
     lines : tuple of int
-        Indices into :attr:`OriginIndex.lines`: the innermost line of the user of each of `stacks`,
-        each once. Several for a kernel that a compiler fused; then each is charged in full.
+        Indices into :attr:`OriginIndex.lines`: the innermost line of the user, or the innermost of
+        each stack that a compiler names, each once. Each is charged in full.
     stacks : tuple of int
+        Those that these lines are in, and that of the launch.
     as_backward : bool
         Whether the lines are those of the forward operator that the node belongs to, and did not
         launch the node themselves.
@@ -169,7 +170,9 @@ class OriginIndex:
             stacks = self.origins.compiled_kernels[compiled].stacks
             lines = dict.fromkeys(line for item in stacks if (line := self.line_of(item)) >= 0)
             if lines:
-                return Charge(tuple(lines), tuple(dict.fromkeys(stacks)), phase == BACKWARD)
+                # Whoever launched it, or its forward, is around it all the same.
+                known = [item for item in (*stacks, stack, forward) if self.line_of(item) >= 0]
+                return Charge(tuple(lines), tuple(dict.fromkeys(known)), phase == BACKWARD)
         if forward >= 0 and phase not in (FORWARD, OPTIMIZER):
             line = self.line_of(forward)
             if line >= 0:

@@ -9,7 +9,7 @@ from capture.analysis.module_tree import module_classes, module_tree
 from capture.analysis.operator_calls import given_bytes, operator_calls
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import source_lines
-from capture.model import Body, EvidenceKind, Graph
+from capture.model import Body, EvidenceKind, Graph, Topology
 from capture.origin_index import OriginIndex
 from capture.origins import Compiled, Frame, Module, Operator, Origins, TensorLike
 from tests.helpers import origins
@@ -150,6 +150,23 @@ def test_a_fused_kernel_is_charged_to_all_it_came_from_and_once_to_the_whole(
     assert operators["aten.add.Tensor"].total.shared == 1
     assert operators["aten.mm.default"].total.shared == 0
     assert operators["aten.add.Tensor"].inputs == []
+
+
+def test_the_line_that_launches_a_kernel_of_ones_own_is_around_it() -> None:
+    kernel = Frame("kernels.py", 7, "scale_kernel")
+    launch = [Frame("kernels.py", 31, "scale"), Frame("train.py", 9, "step")]
+    known = Origins(
+        graph="g",
+        frames=[kernel, *launch],
+        stacks=[(0,), (1, 2)],
+        stack=[1],
+        compiled_kernels=[Compiled("scale_kernel", stacks=(0,))],
+        compiled=[0],
+    )
+    subject = Subject(Graph(topology=Topology(types=["kernel"]), payloads=[None]), origins=known)
+    found = source_lines(index_of(subject), Costs.of(subject))
+    counts = {row.line.line: (row.own_nodes, row.inclusive.nodes) for row in found.rows}
+    assert counts == {7: (1, 1), 31: (0, 1), 9: (0, 1)}
 
 
 def test_modules_that_only_a_compiler_names_hang_under_the_nearest_one() -> None:
