@@ -15,11 +15,13 @@ from ..analysis import Subject
 from ..errors import LookupFailed
 from ..model import Graph, Recording
 from .alignment import Alignment, align
-from .diff import Counts, GraphDiff, NodeChange, compare_graphs
+from .changes import Counts, NodeChange
+from .diff import GraphDiff, compare_graphs
 from .edges import EdgeChange
 from .measures import Finding, Measure
 from .parameters import FieldChange
 from .recordings import GraphPair, RecordingDiff, compare_recordings, pair_graphs, subject_of
+from .update import UpdateVerdict, Violation, update_verdict
 
 __all__ = [
     "Alignment",
@@ -32,12 +34,15 @@ __all__ = [
     "Measure",
     "NodeChange",
     "RecordingDiff",
+    "UpdateVerdict",
+    "Violation",
     "align",
     "compare",
     "compare_graphs",
     "compare_recordings",
     "pair_graphs",
     "subject_of",
+    "update_verdict",
 ]
 
 File = str | PathLike[str]

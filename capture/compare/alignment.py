@@ -140,7 +140,10 @@ def _align_level(
         )  # fmt: skip
     strictness = strictest(left, right)
     keys = numbered(getattr(left, strictness), getattr(right, strictness))
-    relations = [numbered(left.family, right.family)]
+    relations = [
+        numbered(left.family, right.family),
+        _known(numbered(left.work, right.work), left.work, right.work),
+    ]
     if operators is not None:
         relations.append(_known(numbered(*operators), *operators))
     found = _Pairs(keys, relations, orders)

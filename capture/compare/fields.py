@@ -12,7 +12,7 @@ from ..model import Kernel
 from ..nodes.kernel import KernelPayload
 from .alignment import Alignment
 from .parameters import FieldChange, Parameters
-from .relocation import MOST_WORDS, Arguments, Relocation, is_address
+from .relocation import MOST_WORDS, Arguments, Relocation
 
 LAUNCH = (
     "grid",
@@ -101,7 +101,7 @@ def changed_fields(levels: list[Alignment]) -> Compared:
                 for name, old, new in _plain(one, other, ""):
                     if name.endswith("address"):
                         addresses.append((place, name, old, new))
-                        if is_address(old) and is_address(new):
+                        if old and new:
                             relocation.tell(old, new)
                     else:
                         changes[place].append(FieldChange(field=name, before=old, after=new))
@@ -128,7 +128,7 @@ def changed_fields(levels: list[Alignment]) -> Compared:
             if unsure:
                 doubtful[index, position] = unsure
     for place, name, old, new in addresses:
-        if not relocation.explains(old, new) or is_address(old) != is_address(new):
+        if not relocation.explains(old, new) or not old or not new:
             changes[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
     found = {place: fields for place, fields in changes.items() if fields}
     return Compared(found, relocation, doubtful)

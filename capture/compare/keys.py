@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
@@ -45,15 +46,17 @@ class NodeKeys(NamedTuple):
     launch: list[Hashable]
     name: list[Hashable]
     family: list[Hashable]
+    work: list[str]
+    """What kind of work kernels of any library do, by :func:`work_of`; empty where unknown."""
 
 
 def node_keys(graph: Graph) -> NodeKeys:
     """Return the keys of every node, without those of bodies. O(nodes)."""
-    kernels: dict[int, tuple[str, str]] = {}
+    kernels: dict[int, tuple[str, str, str]] = {}
     inside: dict[int, int] = {}
     for body in graph.bodies:
         inside[body.node] = inside.get(body.node, 0) + len(body.graph)
-    found = NodeKeys([], [], [])
+    found = NodeKeys([], [], [], [])
     for position, (type_, payload) in enumerate(
         zip(graph.topology.types, graph.payloads, strict=True)
     ):
@@ -66,17 +69,41 @@ def node_keys(graph: Graph) -> NodeKeys:
                 words = kernels[id(kernel)] = _words(kernel)
             name, group = (type_, words[0]), (type_, words[1])
             launch = (name, payload.grid, payload.block, payload.dynamic_shared_bytes)
+            found.work.append(words[2])
         else:
             name, launch = _other(type_, payload, inside.get(position))
             group = (type_, "")
+            found.work.append("")
         found.launch.append(launch)
         found.name.append(name)
         found.family.append(group)
     return found
 
 
-def _words(kernel: Kernel | None) -> tuple[str, str]:
-    return ("", "") if kernel is None else (kernel.name, family(kernel.name))
+def _words(kernel: Kernel | None) -> tuple[str, str, str]:
+    if kernel is None:
+        return "", "", ""
+    return kernel.name, family(kernel.name), work_of(kernel.name)
+
+
+_WORK = (
+    ("attention", re.compile(r"fmha|flash_(?:fwd|bwd)|attention", re.IGNORECASE)),
+    ("convolution", re.compile(r"conv|fprop|dgrad|wgrad", re.IGNORECASE)),
+    ("matrix product", re.compile(r"nvjet|gemm|gemv|cublas", re.IGNORECASE)),
+)
+
+
+def work_of(name: str) -> str:
+    """Return what kind of work a library's kernel does, from its name; empty where unknown.
+
+    Libraries choose other kernels for other shapes, whose names have little else in common.
+
+    Examples
+    --------
+    >>> work_of("nvjet_sm90_hsh_8x64_64x16_4x1_v_bz_bias_TNN")
+    'matrix product'
+    """
+    return next((work for work, pattern in _WORK if pattern.search(name)), "")
 
 
 _NAMING: dict[str, Callable[[Any], Hashable]] = {

@@ -74,11 +74,6 @@ class Relocation:
         return self._distances.get(before >> GRANULE) == after - before
 
 
-def is_address(value: int | None) -> bool:
-    """Say whether a word lies where CUDA places memory."""
-    return value is not None and LOWEST <= value <= HIGHEST
-
-
 class Arguments:
     """Argument buffers of paired launches of one kernel, word by word.
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .windows import Windows
+
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 GAP = 2
 """Cost of a key that only one side has."""
@@ -72,54 +73,6 @@ class _Front(NamedTuple):
 
 
 _EMPTY = _Front(0, np.empty(0, dtype=np.int64))
-
-
-class _Windows:
-    """Hashes of all windows of 1, 2, 4, ... keys of both sequences, one after the other."""
-
-    def __init__(self, before: Ints, after: Ints) -> None:
-        self.shift = len(before) + 1
-        ends = np.array([-1, -2], dtype=np.int64)
-        keys = np.concatenate([before, ends[:1], after, ends[1:]])
-        level = _scrambled(keys.astype(np.uint64))
-        self.levels: list[Words] = [level]
-        for power in range(max(min(len(before), len(after)).bit_length() - 1, 0)):
-            later = np.zeros_like(level)
-            later[: -(1 << power)] = level[1 << power :]
-            level = _scrambled(level + np.uint64(0x9E3779B97F4A7C15) * (later + np.uint64(power)))
-            self.levels.append(level)
-
-    def run_lengths(self, before: Ints, after: Ints) -> Ints:
-        """Return how many keys are equal from each pair of positions on."""
-        here, there = before.copy(), after + self.shift
-        failed = np.full(len(here), len(self.levels), dtype=np.int64)
-        going = np.arange(len(here))
-        for power, level in enumerate(self.levels):
-            same = level[here[going]] == level[there[going]]
-            failed[going[~same]] = power
-            going = going[same]
-            if not len(going):
-                break
-            here[going] += 1 << power
-            there[going] += 1 << power
-        for power in range(int(failed.max(initial=0)) - 1, -1, -1):
-            level = self.levels[power]
-            open_ = np.flatnonzero(failed > power)
-            same = open_[level[here[open_]] == level[there[open_]]]
-            here[same] += 1 << power
-            there[same] += 1 << power
-        return here - before
-
-
-def _scrambled(words: Words) -> Words:
-    """Spread 64 bits evenly (the finaliser of SplitMix64)."""
-    mixed = words.copy()
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
 
 
 def pair(before: Ints, after: Ints, relations: list[tuple[Ints, Ints]]) -> Pairing:
@@ -188,7 +141,7 @@ def _middle(
     """Return runs of equal keys, related pairs and unrelated pairs; none touches another's key."""
     if not len(before) or not len(after):
         return [], [], []
-    windows = _Windows(before, after)
+    windows = Windows(before, after)
     fronts = [_slid(_Front(0, np.zeros(1, dtype=np.int64)), windows, len(before), len(after))]
     goal = len(after) - len(before)
     while fronts[-1].at(goal) < len(before):
@@ -202,7 +155,7 @@ def _past(fronts: list[_Front], cost: int) -> _Front:
 
 def _next(
     fronts: list[_Front],
-    windows: _Windows,
+    windows: Windows,
     before: Ints,
     after: Ints,
     relations: list[tuple[Ints, Ints]],
@@ -233,7 +186,7 @@ def _next(
     return _trimmed(_slid(_Front(low, reach), windows, n, m), widest)
 
 
-def _slid(front: _Front, windows: _Windows, n: int, m: int) -> _Front:
+def _slid(front: _Front, windows: Windows, n: int, m: int) -> _Front:
     """Follow every diagonal over equal keys."""
     reach = front.reach
     there = reach + np.arange(front.low, front.low + len(reach))

@@ -1,0 +1,261 @@
+"""Could ``cuGraphExecUpdate`` take the executable of one graph to another? On paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ..model import Graph, GraphInfo
+from ..nodes.kernel import KernelPayload
+from .diff import GraphDiff
+from .update_pairs import update_pairs
+from .update_rules import RULES, Rule, broken_rules
+
+CAN_BE_DISABLED = frozenset({"kernel", "memcpy", "memset"})
+"""Types for which ``cuGraphNodeSetEnabled`` is documented."""
+
+
+class Violation(msgspec.Struct, kw_only=True, frozen=True):
+    """A rule that stands against the update."""
+
+    rule: str
+    """Name in :data:`capture.compare.update_rules.RULES`."""
+    words: str
+    """What was found."""
+    before: str | None = None
+    """Path of the node of the executable's graph."""
+    after: str | None = None
+    documented: bool = True
+
+
+class KernelSwap(msgspec.Struct, kw_only=True, frozen=True):
+    """A pair whose kernels have different names; the driver takes that without a word."""
+
+    before: str
+    after: str
+    name_before: str
+    name_after: str
+
+
+class DriverAnswer(msgspec.Struct, kw_only=True, frozen=True):
+    """What a driver said when it was asked."""
+
+    result: str
+    """``CUgraphExecUpdateResult`` without its prefix."""
+    node: str = ""
+    """Path in the graph after, where it named one."""
+    driver: str = ""
+
+
+class UpdateVerdict(msgspec.Struct, kw_only=True):
+    """Whether an update would be taken.
+
+    Attributes
+    ----------
+    possible : bool
+        No documented rule stands against it, as far as recordings tell.
+    result : str
+        What the driver would answer, a ``CUgraphExecUpdateResult`` without its prefix.
+    violations : list of Violation
+        All of them; the driver stops at the first.
+    swaps : list of KernelSwap
+        Pairs that would run another kernel afterwards.
+    unchecked : list of str
+        What decides as well and is not in recordings.
+    instead : list of str
+        What else would bring the executable there.
+    answer : DriverAnswer or None
+        ``None`` until a driver was asked.
+    """
+
+    possible: bool
+    result: str
+    violations: list[Violation] = msgspec.field(default_factory=list)
+    swaps: list[KernelSwap] = msgspec.field(default_factory=list)
+    unchecked: list[str] = msgspec.field(default_factory=list)
+    instead: list[str] = msgspec.field(default_factory=list)
+    answer: DriverAnswer | None = None
+
+
+def update_verdict(
+    before: Graph,
+    after: Graph,
+    info_before: GraphInfo | None = None,
+    info_after: GraphInfo | None = None,
+    diff: GraphDiff | None = None,
+) -> UpdateVerdict:
+    """Predict whether an executable of `before` could be updated with `after`.
+
+    Parameters
+    ----------
+    before, after : Graph
+    info_before, info_after : GraphInfo, optional
+        They say on which device each was captured.
+    diff : GraphDiff, optional
+        Of the same graphs: it tells what else would help.
+
+    Examples
+    --------
+    >>> from capture.model import Topology
+    >>> one = Graph(topology=Topology(types=["memset"]), payloads=[None])
+    >>> other = Graph(topology=Topology(types=["empty"]), payloads=[None])
+    >>> update_verdict(one, one).result, update_verdict(one, other).result
+    ('SUCCESS', 'NODE_TYPE_CHANGED')
+    """
+    violations: list[Violation] = []
+    swaps: list[KernelSwap] = []
+    types: set[str] = set()
+    attributes: Counter[str] = Counter()
+    pending = [("", before, "", after)]
+    if info_before is not None and info_after is not None:
+        one, other = info_before.device, info_after.device
+        if one is not None and other is not None and one != other:
+            violations.append(
+                _violation("kernel_context", f"captured on device {one}, and on device {other}")
+            )
+    while pending:
+        path, left, other_path, right = pending.pop()
+        types |= {*left.topology.types, *right.topology.types}
+        paired = update_pairs(left.topology, right.topology)
+        for item in paired.mismatches:
+            violations.append(
+                _violation(
+                    item.rule,
+                    item.words,
+                    path.rstrip("/") or None if item.before is None else f"{path}{item.before}",
+                    None if item.after is None else f"{other_path}{item.after}",
+                )
+            )
+        for here, there in paired.pairs:
+            type_ = left.topology.types[here]
+            if type_ != right.topology.types[there]:
+                continue
+            payloads = left.payloads[here], right.payloads[there]
+            ends = f"{path}{here}", f"{other_path}{there}"
+            violations += [
+                _violation(rule, words, *ends) for rule, words in broken_rules(type_, *payloads)
+            ]
+            swaps += _swap(*payloads, *ends)
+            attributes.update(_other_attributes(*payloads))
+        pending.extend(_bodies(paired.pairs, path, left, other_path, right, violations))
+    result = RULES[violations[0].rule].result if violations else "SUCCESS"
+    return UpdateVerdict(
+        possible=not violations,
+        result=result,
+        violations=violations,
+        swaps=swaps,
+        unchecked=list(_unchecked(types, attributes)),
+        instead=list(_instead(violations, diff)) if violations else [],
+    )
+
+
+def _violation(
+    rule: str, words: str, before: str | None = None, after: str | None = None
+) -> Violation:
+    return Violation(
+        rule=rule, words=words, before=before, after=after, documented=RULES[rule].documented
+    )
+
+
+def _bodies(
+    pairs: list[tuple[int, int]],
+    path: str,
+    left: Graph,
+    other_path: str,
+    right: Graph,
+    violations: list[Violation],
+) -> Iterator[tuple[str, Graph, str, Graph]]:
+    if not left.bodies and not right.bodies:
+        return
+    for here, there in pairs:
+        one, other = left.bodies_of(here), right.bodies_of(there)
+        if len(one) != len(other):
+            words = f"{len(one)} bodies before, {len(other)} after"
+            violations.append(_violation("bodies", words, f"{path}{here}", f"{other_path}{there}"))
+            continue
+        for body, counterpart in zip(one, other, strict=True):
+            yield (
+                f"{path}{here}/{body.index}/",
+                body.graph,
+                f"{other_path}{there}/{counterpart.index}/",
+                counterpart.graph,
+            )
+
+
+def _swap(before: Any, after: Any, path: str, other_path: str) -> Iterator[KernelSwap]:
+    if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
+        return
+    one, other = before.kernel, after.kernel
+    if one is not None and other is not None and one.name != other.name:
+        yield KernelSwap(before=path, after=other_path, name_before=one.name, name_after=other.name)
+
+
+def _other_attributes(before: Any, after: Any) -> Iterator[str]:
+    """Yield attributes that differ and of which the documentation says nothing certain."""
+    if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
+        return
+    if None not in (before.priority, after.priority) and before.priority != after.priority:
+        yield "priority"
+    if before.cluster != after.cluster:
+        yield "cluster"
+    for name in {*before.attributes, *after.attributes}:
+        if before.attributes.get(name) != after.attributes.get(name):
+            yield name
+
+
+def _unchecked(types: set[str], attributes: Counter[str]) -> Iterator[str]:
+    if "kernel" in types:
+        yield (
+            "whether functions belong to the same context, and use dynamic parallelism or launch "
+            "graphs from the device: recordings do not tell"
+        )
+    if types & {"memcpy", "memset"}:
+        yield "whether operands of copies and memsets were allocated in the same contexts"
+    if attributes["priority"]:
+        yield (
+            f"the priority of {attributes['priority']:,} kernels differs, which is refused when "
+            f"the executable was instantiated to use node priorities"
+        )
+    for name, count in attributes.items():
+        if name != "priority":
+            yield (
+                f"the launch attribute {name} of {count:,} kernels differs; the documentation "
+                f"does not say which attributes may change"
+            )
+
+
+def _instead(violations: list[Violation], diff: GraphDiff | None) -> Iterator[str]:
+    if diff is not None and not diff.in_common:
+        yield "Only a new instantiate helps: the graphs have next to nothing in common."
+        return
+    rules = [RULES[item.rule] for item in violations]
+    counts = diff.counts if diff is not None else None
+    rewired = counts is not None and bool(
+        counts.edges_added or counts.edges_removed or counts.edges_changed
+    )
+    same_work = counts is not None and not (counts.added or counts.removed or rewired)
+    if counts is not None and same_work and all(rule.by_node or _order(rule) for rule in rules):
+        yield (
+            f"The nodes and dependencies are the same, made in another order: setting the "
+            f"parameters of {counts.changed + counts.moved:,} nodes one by one "
+            f"(cuGraphExecNodeSetParams) brings the executable there."
+        )
+        return
+    if counts is not None and diff is not None and counts.removed and not counts.added:
+        gone = [change for change in diff.changes if change.kind == "removed"]
+        if all(change.type in CAN_BE_DISABLED for change in gone):
+            yield (
+                f"Disabling {counts.removed:,} nodes of the executable (cuGraphNodeSetEnabled) "
+                f"leaves out what is not there any more; others are set one by one "
+                f"(cuGraphExecNodeSetParams). Check that dependencies through them are still meant."
+            )
+    words = "; ".join(dict.fromkeys(rule.words for rule in rules if not rule.by_node))
+    if words:
+        yield f"Otherwise only a new instantiate helps: {words}."
+
+
+def _order(rule: Rule) -> bool:
+    return rule.result in ("TOPOLOGY_CHANGED", "NODE_TYPE_CHANGED")

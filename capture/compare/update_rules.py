@@ -1,0 +1,181 @@
+"""Which changes of a node's parameters ``cuGraphExecUpdate`` is documented to take.
+
+Source: CUDA Driver API 13, "Graph Management", ``cuGraphExecUpdate`` and the
+``cuGraphExec*NodeSetParams`` calls. Of each rule :data:`RULES` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ..nodes.conditional import ConditionalPayload
+from ..nodes.external_semaphore_signal import ExternalSemaphorePayload
+from ..nodes.kernel import KernelPayload
+from ..nodes.memcpy import MemcpyPayload
+from ..nodes.memset import MemsetPayload
+
+
+class Rule(NamedTuple):
+    """One rule of the documentation."""
+
+    words: str
+    result: str
+    """What the driver answers, a ``CUgraphExecUpdateResult`` without its prefix."""
+    by_node: bool
+    """Whether setting parameters node by node gets round it."""
+    documented: bool = True
+    """False for what is concluded from a neighbouring call's documentation."""
+
+
+RULES = {
+    "node_count": Rule(
+        "both graphs need the same number of nodes on each level", "TOPOLOGY_CHANGED", False
+    ),
+    "exit_nodes": Rule(
+        "both graphs need the same nodes without successors", "TOPOLOGY_CHANGED", False
+    ),
+    "node_type": Rule("paired nodes need the same type", "NODE_TYPE_CHANGED", False),
+    "dependency_count": Rule(
+        "paired nodes need the same number of dependencies", "TOPOLOGY_CHANGED", False
+    ),
+    "dependency_order": Rule(
+        "dependencies need to be made in the same order", "TOPOLOGY_CHANGED", True
+    ),
+    "edge_data": Rule("dependencies need the same ports and type", "TOPOLOGY_CHANGED", False),
+    "bodies": Rule("paired nodes need the same number of bodies", "TOPOLOGY_CHANGED", False),
+    "kernel_context": Rule(
+        "the context that owns a kernel's function cannot change",
+        "UNSUPPORTED_FUNCTION_CHANGE",
+        False,
+    ),
+    "kernel_cooperative": Rule(
+        "a cooperative launch cannot become one that is not, nor the other way",
+        "ATTRIBUTES_CHANGED",
+        False,
+    ),
+    "kernel_device_updatable": Rule(
+        "neither graph may have device-updatable kernel nodes", "NOT_SUPPORTED", True
+    ),
+    "memory_type": Rule(
+        "the memory type of a copy's source and destination cannot change",
+        "PARAMETERS_CHANGED",
+        False,
+    ),
+    "memcpy_dimensions": Rule(
+        "copies of more than one dimension cannot change",
+        "PARAMETERS_CHANGED",
+        False,
+        documented=False,
+    ),
+    "memset_dimensions": Rule(
+        "of a memset of two dimensions only address and value can change",
+        "PARAMETERS_CHANGED",
+        False,
+    ),
+    "semaphore_count": Rule(
+        "the number of external semaphores cannot change", "PARAMETERS_CHANGED", False
+    ),
+    "conditional_parameters": Rule(
+        "the parameters of a conditional node cannot change", "PARAMETERS_CHANGED", False
+    ),
+    "memory_nodes": Rule(
+        "nodes that allocate or free memory have no parameters that can be set",
+        "NOT_SUPPORTED",
+        False,
+        documented=False,
+    ),
+}
+
+Broken = Iterator[tuple[str, str]]
+
+
+def broken_rules(type_: str, before: Any, after: Any) -> Broken:
+    """Yield (rule, words) for each rule that a pair's parameters break.
+
+    Parameters
+    ----------
+    type_ : str
+        Node type of both.
+    before, after : object
+        Payloads; where one was not read, nothing is said.
+    """
+    check = _CHECKS.get(type_)
+    if check is not None and before is not None and type(before) is type(after):
+        yield from check(before, after)
+
+
+def _kernel(before: KernelPayload, after: KernelPayload) -> Broken:
+    if _both(before.cooperative, after.cooperative) and before.cooperative != after.cooperative:
+        words = ("without", "with")
+        yield (
+            "kernel_cooperative",
+            f"launched {words[bool(before.cooperative)]} the cooperative attribute before, "
+            f"{words[bool(after.cooperative)]} it after",
+        )
+    for side, payload in (("before", before), ("after", after)):
+        if any("device_updatable" in name for name in payload.attributes):
+            yield "kernel_device_updatable", f"device-updatable {side}"
+
+
+def _memcpy(before: MemcpyPayload, after: MemcpyPayload) -> Broken:
+    for name in ("source", "destination"):
+        one, other = getattr(before, name), getattr(after, name)
+        if one is not None and other is not None and one.memory_type != other.memory_type:
+            yield (
+                "memory_type",
+                f"its {name} is {one.memory_type} before, {other.memory_type} after",
+            )
+    flat = all((item.height or 1) <= 1 and (item.depth or 1) <= 1 for item in (before, after))
+    if not flat and before != after:
+        yield "memcpy_dimensions", f"{_extent(before)} before, {_extent(after)} after"
+
+
+def _extent(copy: MemcpyPayload) -> str:
+    return f"{copy.width_bytes} x {copy.height} x {copy.depth}"
+
+
+def _memset(before: MemsetPayload, after: MemsetPayload) -> Broken:
+    if max(before.height or 1, after.height or 1) <= 1:
+        return
+    for name in ("width", "height", "pitch_bytes", "element_bytes"):
+        one, other = getattr(before, name), getattr(after, name)
+        if _both(one, other) and one != other:
+            yield "memset_dimensions", f"{name} is {one} before, {other} after"
+
+
+def _semaphores(before: ExternalSemaphorePayload, after: ExternalSemaphorePayload) -> Broken:
+    one, other = len(before.semaphore_handles), len(after.semaphore_handles)
+    if one != other:
+        yield "semaphore_count", f"{one} semaphores before, {other} after"
+
+
+def _conditional(before: ConditionalPayload, after: ConditionalPayload) -> Broken:
+    if before.kind != after.kind:
+        yield "conditional_parameters", f"{before.kind!r} before, {after.kind!r} after"
+    elif _both(before.body_count, after.body_count) and before.body_count != after.body_count:
+        yield (
+            "conditional_parameters",
+            f"{before.body_count} bodies before, {after.body_count} after",
+        )
+
+
+def _memory(before: Any, after: Any) -> Broken:
+    if before != after:
+        yield "memory_nodes", "address or size is another one"
+
+
+def _both(one: Any, other: Any) -> bool:
+    return one is not None and other is not None
+
+
+_CHECKS: dict[str, Callable[[Any, Any], Broken]] = {
+    "kernel": _kernel,
+    "memcpy": _memcpy,
+    "memset": _memset,
+    "external_semaphore_signal": _semaphores,
+    "external_semaphore_wait": _semaphores,
+    "conditional": _conditional,
+    "mem_alloc": _memory,
+    "mem_free": _memory,
+}
