@@ -50,6 +50,9 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     unsaved : bool
         Replay also where not all memory that a graph may write can be saved: the largest blocks
         are left as replays leave them.
+    traced : bool
+        Whether the script's own replays are traced with CUPTI before that. It may add to the CPU
+        time of launches for the rest of the process.
     """
 
     bench: bool = True
@@ -61,6 +64,7 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     most_graphs: int = DEFAULT_GRAPHS
     seconds: float = 20.0
     unsaved: bool = False
+    traced: bool = True
 
     def to_json(self) -> str:
         """Return the text for the environment."""

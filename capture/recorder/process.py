@@ -28,6 +28,11 @@ from .torch_trace import ReplayTracer, traced_replays
 HUNG_EXIT_CODE = 75
 """Of a process in which a replay of ours does not end."""
 
+UNTRACED = (
+    "CUPTI was left out of this process, because CPU times of launches were to be measured and a "
+    "profiler may add to them; cglens record and cglens whatif trace replays"
+)
+
 _session: Session | None = None
 _hooks: TorchHooks | None = None
 _environment_sink: Sink | None = None
@@ -48,7 +53,12 @@ def session() -> Session:
 
 
 def _make_tracer(capturing: Callable[[], bool], relaxed: Callable[[], Any]) -> ReplayTracer:
-    return ReplayTracer(traced_replays(), capturing, relaxed)
+    tracer = ReplayTracer(traced_replays(), capturing, relaxed)
+    with suppress(GraphLensError):  # a request that is none is said where it is read
+        request = requested()
+        if request is not None and not request.traced:
+            tracer.reason = UNTRACED
+    return tracer
 
 
 def hook(module: ModuleType) -> Session:

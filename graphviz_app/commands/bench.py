@@ -67,7 +67,12 @@ def bench(
         recording: Recording | None = read(where)
     else:
         request = MeasureRequest(
-            replays=replays, cold=not no_cold, nodes=nodes, graphs=list(keys), unsaved=unsaved
+            replays=replays,
+            cold=not no_cold,
+            nodes=nodes,
+            graphs=list(keys),
+            unsaved=unsaved,
+            traced=False,
         )
         recording, where, exit_code = measured_run(
             request, "bench", output, force, module, target, args

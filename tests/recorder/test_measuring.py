@@ -129,6 +129,15 @@ def test_a_graph_that_is_gone_is_measured_and_its_end_recorded(place: Workplace)
     assert [item.ended for item in done.recording().executables] == ["destroyed"]
 
 
+def test_without_tracing_the_recording_says_why(place: Workplace) -> None:
+    done = measured(place, SCRIPT, MeasureRequest(replays=5, traced=False))
+    (info,) = done.recording().graphs.values()
+    evidence = info.evidence["timings"]
+    assert not evidence.present
+    assert "CUPTI was left out" in evidence.reason
+    assert not any("CUPTI" in note for note in only(done).notes)
+
+
 def test_only_what_was_asked_for_is_kept(place: Workplace) -> None:
     text = """
         import torch

@@ -63,13 +63,14 @@ def _measure(session: Any, keeper: Keeper) -> str:
         for kept in keeper.kept:
             write("benchmarks_absent", kept.serial, text=f"nothing was measured: {why}")
         return ""
+    cupti = session.tracer is not None and session.tracer.open
     traced = session.stop_tracing()
 
     def shares_of(serial: int) -> Mapping[int, float]:
         timings = traced.get(serial)
         return traced_shares(timings) if timings is not None else {}
 
-    measurement = Measurement(keeper, driver, write, shares_of, tell)
+    measurement = Measurement(keeper, driver, write, shares_of, tell, cupti or bool(traced))
     measurement.run()
     return measurement.hung
 

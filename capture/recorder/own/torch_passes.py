@@ -20,6 +20,10 @@ from .torch_keep import Keeper, Kept
 from .torch_prepare import on_device, ready, watched
 
 RECAPTURES = 3
+CUPTI_LOADED = (
+    "CUPTI was used in this process before: CPU times of launches and of eager calls may be longer "
+    "for it; cglens bench measures without it"
+)
 DIED_WITHOUT = "the process died in a replay without it"
 DIED = "the process died while it was being measured: what is here came before"
 
@@ -41,6 +45,8 @@ class Measurement:
         ``traced_shares(serial)`` returns each node's share of the traced replays, by position.
     tell : callable
         Says a line to the user.
+    cupti_was_loaded : bool
+        Whether replays were traced, or could have been.
     """
 
     def __init__(
@@ -50,11 +56,13 @@ class Measurement:
         write: Callable[..., None],
         traced_shares: Callable[[int], Mapping[int, float]],
         tell: Callable[[str], None],
+        cupti_was_loaded: bool = False,
     ) -> None:
         self.keeper = keeper
         self.request: MeasureRequest = keeper.request
         self.driver = driver
         self.hung = ""
+        self._cupti_was_loaded = cupti_was_loaded
         self._write = write
         self._traced_shares = traced_shares
         self._tell = tell
@@ -157,6 +165,8 @@ class Measurement:
                 return
             benchmark.notes += notes_of(kept.graph)
             benchmark.capture_ns.append(kept.capture_ns)
+            if self._cupti_was_loaded:
+                benchmark.notes.append(CUPTI_LOADED)
             with watched(kept, benchmark) as watcher:
                 if kept.call is not None:
                     self._recapture(kept.call, benchmark)
