@@ -203,27 +203,27 @@ def _failure(entry: GraphInfo) -> list[tuple[str, str]]:
     failure = entry.failure
     if failure is None:
         return []
-    found = [("error", texts.error_text(failure))]
-    if failure.first_error:
-        found.append(("first error", failure.first_error))
     at = _place(texts.where(failure, entry))
-    found += [
-        ("at", f"{at}: {failure.call}" if failure.call else at),
+    place = f"{at}: {texts.cut(failure.call)}" if failure.call else at
+    error = [
+        ("error", texts.error_text(failure)),
+        ("first error", texts.cut(failure.first_error)),
         ("reached", texts.reached(failure, entry, counted(entry.node_count, "node"))),
     ]
-    if texts.judged(failure):
-        kind = texts.kind(failure)
-        others = ", ".join(texts.alternatives(failure))
-        found += [
-            ("kind", texts.title(failure)),
-            ("because", failure.because),
-            ("could also be", others),
-            ("last operator", failure.operator),
-            ("thread", failure.thread),
-            *(("what to do", advice) for advice in kind.advice),
-            ("more", kind.documentation),
-        ]
-    return found
+    if not texts.judged(failure):
+        return [*error[:1], ("at", place), *error[1:]]
+    kind = texts.kind(failure)
+    return [
+        ("kind", texts.title(failure)),
+        ("at", place),
+        ("because", texts.cut(failure.because)),
+        ("could also be", ", ".join(texts.alternatives(failure))),
+        *error,
+        ("last operator", texts.cut(failure.operator)),
+        ("thread", texts.cut(failure.thread)),
+        *(("what to do", advice) for advice in kind.advice),
+        ("more", kind.documentation),
+    ]
 
 
 def _failures(console: Console, recording: Recording) -> None:
