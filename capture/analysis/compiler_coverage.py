@@ -134,7 +134,7 @@ def _function_row(recording: Recording, graphs: Graphs) -> tuple[tuple[Cell, ...
     if len(parents) > 1:
         why.append(f"recorded after {len(parents)} different graphs")
     if again:
-        why.append(f"recorded again {again} times: other inputs")
+        why.append(f"{again} recorded again for other inputs")
     copied = compiled.get("copied")
     if isinstance(copied, int) and copied:
         why.append(

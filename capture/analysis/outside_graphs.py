@@ -23,13 +23,13 @@ NOTABLE = 0.05
 """Share of the time from which work outside graphs is worth a look."""
 COLUMNS = [
     Column("work", Unit.TEXT),
-    Column("type", Unit.TEXT),
-    Column("launched", Unit.TEXT),
-    Column("stream", Unit.COUNT),
-    Column("times", Unit.COUNT),
     Column("total", Unit.NS),
-    Column("longest", Unit.NS),
     Column("share of the time", Unit.RATIO),
+    Column("times", Unit.COUNT),
+    Column("longest", Unit.NS),
+    Column("launched", Unit.TEXT),
+    Column("type", Unit.TEXT),
+    Column("stream", Unit.COUNT),
 ]
 NONE = (
     "no replay of this recording was traced, or it was made before this was recorded; work outside "
@@ -57,7 +57,7 @@ def run(recording: Recording, rows: int = 100) -> Result:
     busy = sum(item.busy_ns for item in found)
     outside = sum(item.outside_ns for item in found)
     table = sorted(
-        (row for item in found for row in _rows(item, window)), key=lambda row: -_number(row[5])
+        (row for item in found for row in _rows(item, window)), key=lambda row: -_number(row[1])
     )
     result = Result(
         figures={
@@ -117,13 +117,13 @@ def _rows(item: Outside, window_ns: int) -> list[tuple[Cell, ...]]:
     return [
         (
             short(name) if kind == "kernel" else name or kind,
-            kind,
-            "inside replay()" if place == INSIDE else "between replays",
-            stream,
-            count,
             total,
-            longest,
             total / window_ns if window_ns else None,
+            count,
+            longest,
+            "inside replay()" if place == INSIDE else "between replays",
+            kind,
+            stream,
         )
         for name, kind, place, stream, count, total, longest in zip(
             item.name,
