@@ -43,6 +43,7 @@ window.cgShell = window.cgShell || {};
     }
     const kernels = document.getElementById("kernels-view");
     if (kernels) kernels.dataset.view = view.view;
+    shell.filterTrees(view);
     shell.measureLegend();
     shell.showRow(view);
     if (window.cgReplay) {

@@ -22,7 +22,35 @@ window.cgShell = window.cgShell || {};
 
   functions.isMarked = (params) => Boolean(params.data && params.data.chosen);
 
-  functions.treeShown = ({ data }) => !data || (data.above || []).every(([id, initial]) => isOpen(data, id, initial));
+  // Rows that a search finds, with those around them; null without one.
+  let found = null;
+
+  functions.treeShown = ({ data }) => {
+    if (!data) return true;
+    if (found) return found.has(data.id);
+    return (data.above || []).every(([id, initial]) => isOpen(data, id, initial));
+  };
+
+  // What is typed into the search box narrows the tree, besides finding nodes.
+  shell.filterTrees = function (view) {
+    const table = document.querySelector(".grid.tree");
+    if (!table || !window.dash_ag_grid) {
+      found = null;
+      return;
+    }
+    const text = view.search.replace(/^\w+:/, "").replace(/"/g, "").toLowerCase();
+    window.dash_ag_grid.getApiAsync(table.id).then((grid) => {
+      found = text ? new Set() : null;
+      if (found) {
+        grid.forEachNode(({ data }) => {
+          if (!`${data.name} ${data.note} ${data.hint}`.toLowerCase().includes(text)) return;
+          found.add(data.id);
+          for (const [id] of data.above) found.add(id);
+        });
+      }
+      grid.onFilterChanged();
+    });
+  };
 
   // ag-grid has sorted all rows by a column; put each back under its parent, in that order.
   functions.treeOrder = (params) => {

@@ -68,6 +68,13 @@ def test_a_module_opens_finds_its_nodes_and_is_found_from_a_node(page: Page) -> 
     assert set(order[at + 1 : at + 5]) == {"norm1", "attn", "norm2", "mlp"}
     row.locator(".tree-toggle").click()
     expect(table.get_by_text("attn", exact=True)).to_have_count(0)
+    # A search shows what it finds with what is around it, open or not.
+    page.locator("#search").fill("blocks.7.attn.proj")
+    expect(table.get_by_text("proj", exact=True)).to_have_count(1)
+    expect(names).to_have_count(4)
+    expect(table.get_by_text("norm1", exact=True)).to_have_count(0)
+    page.locator("#search").fill("")
+    expect(table.get_by_text("proj", exact=True)).to_have_count(0)
     table.get_by_text("blocks.3", exact=True).click()
     ready(page)
     expect(page.locator("#search-count")).to_have_text("24")
