@@ -84,5 +84,10 @@ def subject_of(
         benchmark = recording.benchmark(key)
     except FormatError as error:
         unreadable[EvidenceKind.BENCHMARKS] = f"the benchmark cannot be read: {error}"
+    memory = None
+    try:
+        memory = recording.memory(key)
+    except FormatError as error:
+        unreadable[EvidenceKind.MEMORY] = f"the memory evidence cannot be read: {error}"
     gpu = gpu_of(recording, info)
-    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable, benchmark)
+    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable, benchmark, memory)

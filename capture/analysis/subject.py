@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ..errors import LookupFailed
+from ..memory.pointers import Pointer, resolve
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
 from ..origin_index import NO_ORIGINS, OriginIndex
 from .joined import Interval, JoinedRows, join_rows
@@ -18,9 +19,11 @@ from .stored_benchmark import why_no_benchmark
 
 if TYPE_CHECKING:
     from ..benchmarks import Benchmark
+    from ..memory_map import Memory
     from ..origins import Origins
     from ..timings import Timings
 
+NO_MEMORY = "memory was not looked at: record with `cglens record --memory`"
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
 
 
@@ -31,7 +34,7 @@ class Subject:
     ----------
     graph : Graph
         With `path`, the body at that path and not the graph that holds it.
-    info, timings, gpu, executable, origins, benchmark : optional
+    info, timings, gpu, executable, origins, benchmark, memory : optional
         Of the whole graph.
     path : str
         Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
@@ -56,6 +59,7 @@ class Subject:
         origins: Origins | None = None,
         unreadable: Mapping[EvidenceKind, str] | None = None,
         benchmark: Benchmark | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.graph = graph
         self.info = info
@@ -66,6 +70,7 @@ class Subject:
         self.origins = origins
         self.unreadable = dict(unreadable or {})
         self.benchmark = None if path else benchmark
+        self.memory = memory
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
@@ -82,6 +87,8 @@ class Subject:
             return reason or NO_TIMINGS
         if kind is EvidenceKind.ORIGINS:
             return "" if self.origins is not None else reason or NO_ORIGINS
+        if kind is EvidenceKind.MEMORY:
+            return "" if self.memory is not None else reason or NO_MEMORY
         if kind is EvidenceKind.BENCHMARKS:
             return why_no_benchmark(self.benchmark, self.path, reason)
         if evidence is not None and not evidence.present:
@@ -102,6 +109,14 @@ class Subject:
         if self.origins is None:
             return None
         return OriginIndex(self.origins, len(self.graph), self.path)
+
+    @cached_property
+    def pointers(self) -> list[Pointer]:
+        """Where every address of every node leads, bodies included; nodes are paths from here.
+
+        Empty when memory was not looked at.
+        """
+        return [] if self.memory is None else resolve(self.graph, self.memory)
 
     @cached_property
     def order(self) -> Sequence[int] | None:

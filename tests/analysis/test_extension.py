@@ -31,9 +31,16 @@ from capture.errors import GraphLensError, LookupFailed
 from capture.model import EvidenceKind, Metadata, Recording
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
-OF_RECORDINGS = {"replay_curve", "outside_graphs", "compiler_coverage"}
+OF_RECORDINGS = {"replay_curve", "outside_graphs", "compiler_coverage", "memory_steps"}
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
+    "empty_graph",
+    "host_memory",
+    "memory_steps",
+    "pointed_at",
+    "pools",
+    "stale_pointers",
+    "unordered_writes",
     "by_module",
     "by_operator",
     "by_source",

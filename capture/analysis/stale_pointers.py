@@ -1,0 +1,113 @@
+"""Finding: a node points into memory that is free, or nobody's, when the capture has ended."""
+
+from __future__ import annotations
+
+from ..memory.pointers import Pointer
+from ..model import EvidenceKind
+from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
+from .pointed_at import absolute, allocated_at, argument_of, position_of
+from .subject import Subject
+
+COLUMNS = [
+    Column("node", Unit.NODE),
+    Column("name", Unit.TEXT),
+    Column("argument", Unit.TEXT),
+    Column("address", Unit.TEXT),
+    Column("what is there", Unit.TEXT),
+    Column("block size", Unit.BYTES),
+    Column("offset", Unit.BYTES),
+    Column("confidence", Unit.TEXT),
+    Column("allocated at", Unit.TEXT),
+]
+WHY = (
+    "A replay reads or writes whatever lies at these addresses then: memory that was free when the "
+    "capture ended may belong to another tensor by then, and no error tells. Keep a reference to "
+    "what a graph uses for as long as it is replayed, or copy new data into the same tensors."
+)
+GUESS = (
+    "Likely: the kernel's signature is not known, and arguments may hold leftovers that the kernel "
+    "never reads."
+)
+
+
+def fault(pointer: Pointer, own: tuple[int, int] | None, asked: bool) -> str:
+    """Say what is wrong with where a pointer leads; empty for nothing.
+
+    What is free in the graph's own pool is where a graph keeps what lives only in a replay.
+    """
+    word, place = pointer
+    if word.role == "allocation":
+        return ""
+    if place.kind == "block" and place.state == "free" and place.pool != own:
+        return "a free block"
+    if word.guess:
+        return ""
+    if place.kind == "gap":
+        return "memory given back to the driver"
+    if place.kind == "unresolved" and asked and word.memory_type != "host":
+        return "no memory that CUDA knows"
+    return ""
+
+
+def run(subject: Subject) -> Result:
+    """Find addresses of free or unknown memory.
+
+    Notes
+    -----
+    O(words log blocks).
+    """
+    memory = subject.memory
+    assert memory is not None
+    result = Result(columns=COLUMNS, mark_name="pointing at memory that is free")
+    marks: set[int] = set()
+    certain = 0
+    for pointer in subject.pointers:
+        what = fault(pointer, memory.pool, memory.asked_ranges)
+        if not what:
+            continue
+        word, place = pointer
+        position = position_of(word.node)
+        marks.add(position)
+        certain += not word.guess
+        known = place.kind == "block"
+        row: tuple[Cell, ...] = (
+            absolute(subject, word.node),
+            subject.label(position),
+            argument_of(pointer),
+            f"0x{word.address:x}",
+            what,
+            place.size_bytes if known else None,
+            word.address - place.start if known else None,
+            "likely" if word.guess else "certain",
+            allocated_at(memory, place.stack),
+        )
+        result.rows.append(row)
+    result.rows.sort(key=lambda row: row[7] != "certain")
+    result.node_marks = sorted(marks)
+    result.figures = {
+        "nodes": Quantity(len(marks), Unit.COUNT),
+        "addresses": Quantity(len(result.rows), Unit.COUNT),
+        "certain": Quantity(certain, Unit.COUNT),
+    }
+    if not result.rows:
+        result.summary = "No node points at memory that was free when the capture had ended."
+    else:
+        result.summary = (
+            "{nodes} nodes hold {addresses} addresses of memory that was free, or nobody's, when "
+            "the capture had ended; {certain} of them are certain to be addresses."
+        )
+        result.severity = Severity.WARNING if certain else Severity.NOTICE
+        result.notes.append(WHY)
+        if certain < len(result.rows):
+            result.notes.append(GUESS)
+    result.notes.append("What was freed after the capture is not looked at here.")
+    return result
+
+
+ANALYSIS = Analysis(
+    name="stale_pointers",
+    title="Addresses of freed memory",
+    description="Which nodes point into memory that was free when the capture had ended.",
+    run=run,
+    needs=(EvidenceKind.MEMORY,),
+)
