@@ -224,8 +224,14 @@ def payback(benchmark: Benchmark) -> Payback:
             None, f"When the graph has paid for itself is not known: {missing} was not measured."
         )
     replays = replays_to_pay(benchmark)
+    if replays is None and differs(gain, found.noise_ns):
+        return Payback(None, "The graph does not pay for itself: it makes no call faster.")
     if replays is None:
-        return Payback(None, "The graph does not pay for itself: a call gains nothing measurable.")
+        return Payback(
+            None,
+            "When the graph has paid for itself cannot be told: what a call gains is within twice "
+            "the spread of the measurements.",
+        )
     cost = sum(value for value in costs.values() if value is not None)
     parts = ", ".join(
         f"{name} {text.duration_text(value)}" for name, value in costs.items() if value is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,8 @@ from .session import Session
 
 WARM_UPS = 3
 REPLAYS = 3
+MOST_WRAPPERS = 100
+"""Decorators around a function that are looked through; a circle of them ends here."""
 
 
 def require_torch() -> Any:
@@ -111,8 +114,13 @@ def capture_function(
 
 def place_of(function: Any) -> Place | None:
     """Return where a callable is defined; ``None`` for one that is not written in Python."""
-    while isinstance(function, functools.partial):
-        function = function.func
+    for _ in range(MOST_WRAPPERS):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__  # such as that of @torch.no_grad()
+        else:
+            break
     code = getattr(function, "__code__", None)
     if code is None:
         kind = vars(type(function))

@@ -47,7 +47,7 @@ def show_benchmark(out: Console, info: GraphInfo, benchmark: Benchmark) -> None:
         found += benchmark_facts.eager_distributions(eager)
     if found:
         out.print(_distributions(found))
-    if benchmark.executable_bytes is not None:
+    if benchmark.executable_bytes:
         _say(out, [f"The executable takes {bytes_text(benchmark.executable_bytes)} of the device."])
     if not benchmark.refused:
         _split(out, benchmark)

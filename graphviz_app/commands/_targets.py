@@ -39,8 +39,9 @@ def is_recording(target: str) -> bool:
 class TargetCommand(click.Command):
     """A command whose options end where the arguments of the workload begin.
 
-    Options stand before TARGET. Those in `after_target` may also follow it directly, and after a
-    recording, which has no arguments, any may.
+    Options stand before TARGET. Those in `after_target` may also follow it directly, and after
+    them any other of ours, until something else or ``--`` begins the workload's arguments. A
+    recording has no arguments, so any option may follow it.
     """
 
     after_target: frozenset[str] = frozenset()
@@ -67,10 +68,13 @@ class TargetCommand(click.Command):
             if getattr(option, "is_flag", False)
             for name in option.opts
         }
+        known = {name for option in self.params for name in option.opts if name.startswith("-")}
         ours: list[str] = []
-        while rest and rest[0].partition("=")[0] in self.after_target:
+        while rest and rest[0].partition("=")[0] in (known if ours else self.after_target):
             name, equals, _ = rest[0].partition("=")
             ours.append(rest.pop(0))
             if not equals and name not in flags and rest:
                 ours.append(rest.pop(0))
+        if ours and rest[:1] == ["--"]:
+            rest.pop(0)
         return ours

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class WhatIfCommand(TargetCommand):
     """As people say it: what if, of this workload, these nodes were free."""
 
-    after_target = frozenset({"--free", "--each", "--graph"})
+    after_target = frozenset({"--free", "--each"})
 
 
 @click.command(cls=WhatIfCommand)
@@ -74,7 +74,8 @@ def whatif(
     TARGET is what `cglens record` takes, or a recording (.cgl): of that the gain that its timings
     and edges predict is printed, with what is stored of measurements. Disabled are nodes of an
     executable of our own, made of a clone of the graph, after the workload has ended. --free and
-    --each may also follow TARGET; the workload's arguments come last. The exit code is the
+    --each may also follow TARGET, and more options after them; the workload's arguments come
+    last, behind -- where they look like ours. The exit code is the
     workload's; 1 when nothing could be measured or predicted.
     """
     from capture.formats import read

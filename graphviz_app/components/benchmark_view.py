@@ -56,7 +56,7 @@ def head(found: Benchmark) -> list[Fact]:
     paid = benchmark_facts.payback(found)
     if paid.replays is not None:
         facts.append(Fact("paid after", text.counted(paid.replays, "replay"), "", paid.sentence))
-    if found.executable_bytes is not None:
+    if found.executable_bytes:
         size = text.bytes_text(found.executable_bytes)
         facts.append(Fact("executable", size, f"{found.executable_bytes:,} bytes", "on the device"))
     if found.saved_bytes:

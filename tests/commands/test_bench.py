@@ -160,6 +160,18 @@ def test_options_of_whatif_may_follow_the_target(runs: list[dict[str, Any]]) -> 
     assert not call["ask"].bench
 
 
+def test_options_that_follow_end_where_the_workloads_begin(runs: list[dict[str, Any]]) -> None:
+    assert cli.main(["whatif", "train.py", "--each", "--replays", "9", "--epochs", "1"]) == 0
+    assert cli.main(["whatif", "train.py", "--each", "--", "--replays", "9"]) == 0
+    assert cli.main(["whatif", "--each", "train.py", "--replays", "9"]) == 0
+    assert [call["args"] for call in runs] == [
+        ["--epochs", "1"],
+        ["--replays", "9"],
+        ["--replays", "9"],
+    ]
+    assert [call["ask"].replays for call in runs] == [9, 50, 50]
+
+
 def test_removals_are_asked_of_named_graphs(runs: list[dict[str, Any]]) -> None:
     key = "train.py:layers#0"
     assert cli.main(["whatif", "--graph", key, "--free", "all", "m:f", "--x"]) == 0

@@ -37,3 +37,28 @@ def test_generated_code_stands_where_no_user_s_line_is() -> None:
 def test_keys_are_equal_in_another_checkout() -> None:
     place = Place(file="/home/me/project/bench/run.py", line=3, function="step")
     assert place_key(place, ["/home/me/project"]) == "bench/run.py:step"
+
+
+def test_a_decorated_function_is_where_its_own_code_is() -> None:
+    import functools
+    from typing import Any
+
+    from capture.recorder.torch_capture import place_of
+
+    def decorated(function: Any) -> Any:
+        @functools.wraps(function)
+        def around() -> Any:
+            return function()
+
+        return around
+
+    def step() -> None: ...
+
+    own = step.__code__
+    for shape in (step, decorated(step), functools.partial(decorated(decorated(step)))):
+        place = place_of(shape)
+        assert place is not None
+        assert (place.line, place.function) == (own.co_firstlineno, own.co_qualname)
+    circle = decorated(step)
+    circle.__wrapped__ = circle
+    assert place_of(circle) is not None
