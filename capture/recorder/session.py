@@ -103,6 +103,8 @@ class Session(CaptureObserver):
         self._costs = dict.fromkeys(self._costs, 0)
         if self.tracer is not None:
             self.tracer.abandon()
+        if self.origin_source is not None:
+            self.origin_source.abandon()
         self._new_tracer()
         for sink in self.sinks:
             sink.restart()

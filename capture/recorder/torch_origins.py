@@ -80,6 +80,8 @@ class Watcher:
         """The one that is open, while it is the only one."""
         self.paused: set[int] = set()
         """Threads in which the key is off for a while."""
+        self.faking: dict[int, int] = {}
+        """By thread: modes of fake tensors that it has entered during a capture."""
         self.key = core._parse_dispatch_key(KEY)
         self.switch: Callable[[Any, bool], None] = core._dispatch_tls_set_dispatch_key_included
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included
@@ -199,11 +201,19 @@ class Watcher:
                 PATCHES.remove()
         here = get_ident()
         self.paused.discard(here)
+        self.faking.pop(here, None)
         for thread in watched.threads.values():
             # A range that was entered during the capture and not left again is of no use later.
             del thread.labels[thread.kept_labels :]
         if ours is not None and not any(item.thread == here for item in self.open.values()):
             self.switch(self.key, False)
+
+    def abandon(self) -> None:
+        """Watch nothing any more, in a forked child."""
+        self._lock = threading.Lock()
+        for watched in list(self.open.values()):
+            self.stop(watched)
+        self.switch(self.key, False)
 
     def _count(self) -> None:
         self.single = next(iter(self.open.values())) if len(self.open) == 1 else None

@@ -206,6 +206,11 @@ class OriginSource:
                     f"operators of this torch cannot be watched: {type(error).__name__}: {error}"
                 )
 
+    def abandon(self) -> None:
+        """Watch nothing any more, in a forked child: no capture of the parent goes on there."""
+        if self._watcher is not None:
+            self._watcher.abandon()
+
     def begin(self, driver: Driver, stream: int, frame: FrameType | None) -> CaptureOrigins | None:
         """Start watching the capture that has begun on a stream."""
         watcher = self._watcher

@@ -2,6 +2,8 @@
 
 - The two functions of torch's compiler between which a thread looks at guards: the dispatch key
   that operators are seen from is off there, see :mod:`capture.recorder.torch_origins`.
+- Entering and leaving a mode of fake tensors, inside which the key is off: there nothing is
+  launched.
 - ``run`` of Triton's kernels, the user's and those that torch's compiler wrote: they are launched
   by no operator.
 - NVTX ranges, which are labels.
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .torch_origins import Watcher
 
 EVAL_FRAME = "torch._dynamo.eval_frame"
+FAKE_TENSOR = "torch._subclasses.fake_tensor"
 TRITON = "triton.runtime.jit"
 AUTOTUNER = "torch._inductor.runtime.triton_heuristics"
 NVTX = "torch.cuda.nvtx"
@@ -40,13 +43,17 @@ class Patches:
     def install(self, watcher: Watcher) -> None:
         """Patch what is loaded; never raises."""
         try:
-            compiler = sys.modules.get(EVAL_FRAME)
-            if compiler is None:
+            compiler, fake = sys.modules.get(EVAL_FRAME), sys.modules.get(FAKE_TENSOR)
+            if compiler is None or fake is None:
                 self._finder = _Finder(watcher)
                 sys.meta_path.insert(0, self._finder)
-            else:
+            if compiler is not None:
                 self._patch(compiler, "_is_skip_guard_eval_unsafe_stance", _pausing(watcher))
                 self._patch(compiler, "_maybe_set_eval_frame", _following(watcher))
+            mode = getattr(fake, "FakeTensorMode", None)
+            if mode is not None:
+                self._patch(mode, "__enter__", _entering(watcher))
+                self._patch(mode, "__exit__", _leaving(watcher))
             for module, name, describe in (
                 (TRITON, "JITFunction", _of_triton),
                 (AUTOTUNER, "CachingAutotuner", _of_compiler),
@@ -102,14 +109,46 @@ class Patches:
 
 
 def _pausing(watcher: Watcher) -> Callable[[Any], Any]:
-    """Switch the key off just before a compiled function is called: guards are looked at next."""
+    """Switch the key off before a function that others call just before they look at it."""
 
-    def make(original: Callable[[], Any]) -> Callable[[], Any]:
-        def unsafe_stance() -> Any:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def pausing(*args: Any) -> Any:
             _pause(watcher)
-            return original()
+            return original(*args)
 
-        return unsafe_stance
+        return pausing
+
+    return make
+
+
+def _entering(watcher: Watcher) -> Callable[[Any], Any]:
+    """Switch the key off before a mode of fake tensors is entered, and count those."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def enter(mode: Any) -> Any:
+            _pause(watcher)
+            result = original(mode)
+            watcher.faking[get_ident()] = watcher.faking.get(get_ident(), 0) + 1
+            return result
+
+        return enter
+
+    return make
+
+
+def _leaving(watcher: Watcher) -> Callable[[Any], Any]:
+    """Switch the key on again after the outermost mode of fake tensors was left."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def leave(mode: Any, *args: Any) -> Any:
+            try:
+                return original(mode, *args)
+            finally:
+                here = get_ident()
+                watcher.faking[here] = max(0, watcher.faking.get(here, 0) - 1)
+                _resume(watcher)
+
+        return leave
 
     return make
 
@@ -139,8 +178,9 @@ def _pause(watcher: Watcher) -> None:
 
 
 def _resume(watcher: Watcher) -> None:
-    if get_ident() in watcher.paused and not _compiling():
-        watcher.paused.discard(get_ident())
+    here = get_ident()
+    if here in watcher.paused and not watcher.faking.get(here) and not _compiling():
+        watcher.paused.discard(here)
         if watcher.open:
             watcher.switch(watcher.key, True)
 
@@ -186,19 +226,19 @@ class _Ranges:
 
 
 class _Finder:
-    """Hears of torch's compiler being loaded in the middle of a capture, and finds nothing."""
+    """Hears of what is patched above being loaded in the middle of a capture; finds nothing."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Switch the key off for good: guards could not be told apart any more."""
-        if name == EVAL_FRAME and self._watcher.is_on(self._watcher.key):
+        if name in (EVAL_FRAME, FAKE_TENSOR) and self._watcher.is_on(self._watcher.key):
             self._watcher.switch(self._watcher.key, False)
             for watched in list(self._watcher.open.values()):
                 watched.problem = watched.problem or (
-                    "torch.compile was first used inside this capture, and operators after that "
-                    "were not recorded"
+                    f"{name} was first used inside this capture, and operators after that were "
+                    f"not recorded"
                 )
 
 

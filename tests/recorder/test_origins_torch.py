@@ -319,6 +319,42 @@ def test_parameters_and_subclasses_can_be_made(capture: Capture) -> None:
     assert type(more) is Mine
 
 
+def test_fake_tensors_can_be_used(capture: Capture) -> None:
+    import torch._dynamo  # its first use inside a capture is another case
+
+    fake_tensor: Any = torch._subclasses.fake_tensor
+    x = torch.randn(3)
+
+    def work() -> Any:
+        with fake_tensor.FakeTensorMode() as mode, mode:
+            fake = mode.from_tensor(x) + 1
+        x.cos()
+        return fake
+
+    seen = capture(work)
+    assert type(capture.result) is fake_tensor.FakeTensor
+    assert seen.operators[-1] == "cos.default"
+
+
+def test_fake_tensors_of_a_mode_that_was_left(capture: Capture) -> None:
+    import torch._dynamo  # as above
+
+    fake_tensor: Any = torch._subclasses.fake_tensor
+    with fake_tensor.FakeTensorMode():
+        fake = torch.ones(3)
+    capture(lambda: fake.sin() + fake)
+    assert type(capture.result) is fake_tensor.FakeTensor
+
+
+def test_subclasses_of_tensors_that_dispatch(capture: Capture) -> None:
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    both = TwoTensor(torch.ones(3), torch.zeros(3))
+    seen = capture(lambda: (both + both).sin())
+    assert torch.equal(capture.result.b, torch.zeros(3))
+    assert "sin.default" in seen.operators
+
+
 @pytest.mark.parametrize("inside", [True, False])
 def test_with_a_dispatch_mode_of_the_users(capture: Capture, inside: bool) -> None:
     TorchDispatchMode: Any = torch.utils._python_dispatch.TorchDispatchMode  # noqa: N806

@@ -48,5 +48,8 @@ class OriginSource(Protocol):
     def prepare(self) -> None:
         """Do what takes long, before a capture begins."""
 
+    def abandon(self) -> None:
+        """Watch nothing any more, in a forked child."""
+
     def begin(self, driver: Driver, stream: int, frame: FrameType | None) -> CaptureOrigins | None:
         """Start with the capture that has begun on a stream."""
