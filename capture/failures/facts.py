@@ -153,6 +153,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         The operator in which the capture became invalid, where operators were seen.
     outside : str
         The operator that CUDA refused on a stream which is not part of the capture.
+    after : str
+        The line that made the last node, such as ``"train.py:12"``, where origins were noted.
     unjoined : tuple of int
         Positions of nodes that end a branch which the capturing stream does not wait for.
     others : tuple of (str, tuple of Frame)
@@ -171,6 +173,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     operator: str = ""
     broke_in: str = ""
     outside: str = ""
+    after: str = ""
     unjoined: tuple[int, ...] = ()
     others: tuple[tuple[str, tuple[Frame, ...]], ...] = ()
     watched: bool = False

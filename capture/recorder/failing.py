@@ -77,10 +77,19 @@ def facts_of(
         operator=capture.operator,
         broke_in=capture.broke_in,
         outside=capture.outside,
+        after=last_line(capture),
         unjoined=unjoined,
         others=other_threads() if followed else (),
         watched=watched,
     )
+
+
+def last_line(capture: OpenCapture) -> str:
+    """Return the line that made the last node; empty where that is not known."""
+    if capture.extraction is None:
+        return ""
+    place = capture.place_of_node(len(capture.extraction.graph) - 1)
+    return f"{place.file}:{place.line}" if place is not None else ""
 
 
 def first_of(surfaced: Raised, errors: list[Raised], status: str = "") -> Raised:
@@ -196,6 +205,8 @@ def _explain(failure: Failure, facts: Facts, capture: OpenCapture) -> None:
     if facts.stage == "end" and first is facts.surfaced and first.code in (INVALIDATED, UNJOINED):
         failure.found_by = "where the capture ended: the error says nothing about what came before"
         failure.call = ""
+    elif first.code == INVALIDATED:
+        failure.found_by = "where CUDA next refused to go on: the reason lies before it"
     if facts.unjoined:
         place = next(filter(None, map(capture.place_of_node, facts.unjoined)), None)
         if place is not None:

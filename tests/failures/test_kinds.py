@@ -64,8 +64,8 @@ def test_the_zoo_is_whole() -> None:
     scripts = zoo()
     assert len(scripts) >= 24
     assert {script.kind for script in scripts} <= set(kinds())
-    # not_ended has no error to surface: the recorder's tests have it.
-    assert set(kinds()) - {script.kind for script in scripts} <= {"not_ended"}
+    # These two have no line of their own that could be marked.
+    assert set(kinds()) - {script.kind for script in scripts} <= {"not_ended", "unreported"}
     assert all(script.left_out for script in silent())
 
 
@@ -124,17 +124,26 @@ def test_what_fits_nothing_is_unknown_and_says_what_it_could_be() -> None:
     assert (verdict.kind, verdict.confidence) == ("unknown", "")
     assert "host_sync" in verdict.alternatives
     verdict = classify(facts(PREVIOUS, stage="end"))
-    assert (verdict.kind, verdict.alternatives) == ("unknown", [])
+    assert (verdict.kind, verdict.alternatives) == ("unknown", ["unreported"])
+
+
+def test_a_refused_call_that_nobody_reported() -> None:
+    case = facts(PREVIOUS, at("y + 1"), watched=True, after="train.py:9")
+    verdict = classify(case)
+    assert (verdict.kind, verdict.confidence) == ("unreported", "likely")
+    assert "after train.py:9" in verdict.because
 
 
 def test_other_threads_are_not_blamed_for_being_alive() -> None:
     idle = ("loader", (Frame("/usr/lib/python3.12/threading.py", 1, "wait", False),))
     busy = ("loader", (Frame("/p/torch/cuda/streams.py", 1, "query", False),))
     ended = {"stage": "end", "watched": True}
-    assert classify(facts(PREVIOUS, others=(idle,), **ended)).kind == "unknown"
+    assert classify(facts(PREVIOUS, others=(idle,), **ended)).kind == "unreported"
     verdict = classify(facts(PREVIOUS, others=(idle, busy), **ended))
     assert (verdict.kind, verdict.confidence) == ("other_thread", "likely")
-    assert classify(facts(PREVIOUS, others=(busy,), mode="relaxed", **ended)).kind == "unknown"
+    assert verdict.alternatives == ["unreported"]
+    relaxed = classify(facts(PREVIOUS, others=(busy,), mode="relaxed", **ended))
+    assert relaxed.kind == "unreported"
 
 
 def test_an_error_of_autograds_thread_is_the_captures_own() -> None:
