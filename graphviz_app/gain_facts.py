@@ -1,4 +1,4 @@
-"""What nodes would gain if they took no time: predicted by the DAG, and measured by disabling."""
+"""What nodes would gain if they took no time: predicted by the DAG, and measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Gain:
     samples : int
         Replays of each.
     left : dict of str to str
-        Nodes of the selection that could not be disabled, and why.
+        Nodes of the selection that could not be left out, and why.
     reason : str
         Why nothing was measured.
     source : str

@@ -69,11 +69,11 @@ def whatif(
     target: str,
     args: tuple[str, ...],
 ) -> None:
-    """Record TARGET with ARGS and replay its graphs with nodes disabled, or ask a recording.
+    """Record TARGET with ARGS and replay its graphs without some nodes, or ask a recording.
 
     TARGET is what `cglens record` takes, or a recording (.cgl): of that the gain that its timings
-    and edges predict is printed, with what is stored of measurements. Disabled are nodes of an
-    executable of our own, made of a clone of the graph, after the workload has ended. --free and
+    and edges predict is printed, with what is stored of measurements. The nodes are taken out of a
+    clone of the graph, after the workload has ended; the others wait as before. --free and
     --each may also follow TARGET, and more options after them; the workload's arguments come
     last, behind -- where they look like ours. The exit code is the
     workload's; 1 when nothing could be measured or predicted.

@@ -24,7 +24,7 @@ PREDICTED_NOTE = (
     "gain may be larger."
 )
 MEASURED_NOTE = (
-    "Measured is the median replay with all nodes less the median replay with these disabled; the "
+    "Measured is the median replay with all nodes less the median replay without these; the "
     "error bar is the larger interquartile range of the two."
 )
 

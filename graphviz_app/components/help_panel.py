@@ -64,7 +64,7 @@ WORDS = (
     (
         "Gain",
         "What a replay would be shorter without some nodes. Predicted follows from durations, "
-        "edges and gaps; measured comes from replays with those nodes disabled.",
+        "edges and gaps; measured comes from replays without those nodes.",
     ),
     ("Address", "The address bar always names what you see; a copied link reopens it."),
 )
