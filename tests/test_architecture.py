@@ -29,6 +29,7 @@ CAPTURE = {
     "files": {"errors"},
     "measure_request": {"errors"},
     "names": {"errors"},
+    "policy": {"errors"},
     "selection": {"errors", "model", "names"},
     "driver": {"errors", "model"},
     "nodes": {"errors", "registry", "model", "driver"},
@@ -42,7 +43,7 @@ _LOW = {*CAPTURE, "extract"}
 CAPTURE |= {
     "extract": {"errors", "model", "driver", "nodes", "names"},
     "analysis": _LOW,
-    "compare": {*_LOW, "analysis"},
+    "compare": {*_LOW, "analysis", "formats"},  # files are opened where paths are given
     "formats": {*_LOW, "recorder"},  # a folder is read by the recorder's assemble, lazily
     "recorder": {*_LOW, "formats", "analysis"},
 }

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..model import Body, Graph
 from ..topology.canonical import canonical_order
-from .keys import Keys, NodeKeys, Strictness, node_keys, numbered, shared, strictest
+from .keys import Ints, Keys, NodeKeys, Strictness, node_keys, numbered, shared, strictest
 from .moves import Block, moved_blocks
 from .wavefront import pair
 
 LEAST_IN_COMMON = 0.05
 """Share of the smaller graph's nodes below which two graphs have nothing in common."""
+MOST_REPLACED = 4
+"""Consecutive pairs of unrelated nodes that are believed; more in a row have nothing in common."""
 REORDERED = 0.7
 """Share of possible pairs below which the order of creation is given up for a canonical one."""
 
@@ -213,9 +215,7 @@ class _Pairs:
             taken[block.after : block.after + block.length] = True
             self.equal += block.length
         replaced = []
-        for i, j in zip(
-            found.unrelated_before.tolist(), found.unrelated_after.tolist(), strict=True
-        ):
+        for i, j in _believed(found.unrelated_before, found.unrelated_after):
             if there[i] < 0 and not taken[j]:
                 there[i] = j
                 replaced.append(i)
@@ -227,3 +227,13 @@ class _Pairs:
         self.partner: list[int] = partner.tolist()
         self.origin: list[int] = origin.tolist()
         self.replaced = {int(places[0][i]) for i in replaced}
+
+
+def _believed(before: Ints, after: Ints) -> Iterator[tuple[int, int]]:
+    """Yield unrelated pairs, without those that stand too many in a row."""
+    if not len(before):
+        return
+    breaks = np.flatnonzero((np.diff(before) != 1) | (np.diff(after) != 1)) + 1
+    for one, other in zip(np.split(before, breaks), np.split(after, breaks), strict=True):
+        if len(one) <= MOST_REPLACED:
+            yield from zip(one.tolist(), other.tolist(), strict=True)

@@ -19,6 +19,9 @@ from .fields import changed_fields
 from .keys import Strictness
 from .measures import Finding, Measure, findings, measures, plain
 
+LITTLE_IN_COMMON = 0.5
+"""Share of the smaller graph's nodes below which it is said that few were paired."""
+
 
 @dataclass(frozen=True)
 class GraphDiff:
@@ -139,6 +142,12 @@ def _notes(
             "count as removed and all after as added."
         )
         return
+    paired, smaller = sum(at >= 0 for at in top.partner), min(len(top.before), len(top.after))
+    if paired < LITTLE_IN_COMMON * smaller:
+        yield (
+            f"The graphs have little in common: {paired:,} nodes of {smaller:,} that could have a "
+            f"counterpart have one."
+        )
     if top.strictness is not Strictness.LAUNCH and len(top.before) and len(top.after):
         by = "names" if top.strictness is Strictness.NAME else "families"
         yield f"Most launch dimensions differ, so nodes were paired by the {by} of their kernels."
@@ -155,8 +164,9 @@ def _notes(
         )
     if doubtful:
         yield (
-            f"Arguments of {doubtful:,} nodes differ inside structures, which have bytes that "
-            f"nobody wrote; such differences do not count as changes."
+            f"Arguments of {doubtful:,} node{'' if doubtful == 1 else 's'} differ inside "
+            f"structures, which have bytes that nobody wrote; such differences do not count as "
+            f"changes."
         )
     unread = sum(
         payload is None and type_ == "kernel"

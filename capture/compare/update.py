@@ -254,7 +254,7 @@ def _instead(violations: list[Violation], diff: GraphDiff | None) -> Iterator[st
             )
     words = "; ".join(dict.fromkeys(rule.words for rule in rules if not rule.by_node))
     if words:
-        yield f"Otherwise only a new instantiate helps: {words}."
+        yield f"A new instantiate always helps. No update would: {words}."
 
 
 def _order(rule: Rule) -> bool:

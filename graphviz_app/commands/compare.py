@@ -1,0 +1,126 @@
+"""Say what differs between two recordings, node by node, and whether an update would be taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import Command
+
+if TYPE_CHECKING:
+    from capture.compare import RecordingDiff, UpdateVerdict
+    from capture.model import Recording
+
+FORMATS = ("text", "markdown", "json", "html")
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
+@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
+@click.option("--graph", "key", metavar="KEY", default="", help="Only this graph of BEFORE.")
+@click.option(
+    "--graph-after",
+    "key_after",
+    metavar="KEY",
+    default="",
+    help="Compare it with this graph of AFTER, whatever it would be paired with.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Markdown is for a pull request, HTML is one page that needs nothing else.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Rows of each table; 0 for all. JSON always has all.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+def compare(
+    before: Path,
+    after: Path,
+    key: str,
+    key_after: str,
+    form: str,
+    rows: int,
+    output: Path | None,
+) -> None:
+    """Compare BEFORE with AFTER: recordings (.cgl) or any format that can be read.
+
+    Graphs are paired by key, then by topology and label. Both may be one file: then --graph and
+    --graph-after say which two of its graphs are meant. Differences in addresses alone, as between
+    two runs of one script, are none.
+    """
+    from capture.errors import OutputError
+    from capture.formats import read
+
+    one = read(before)
+    other = one if before == after else read(after)
+    diff, verdicts = compared(one, other, key, key_after)
+    title = f"{before.name} \N{RIGHTWARDS ARROW} {after.name}"
+    text = rendered(diff, verdicts, form, title, rows or None)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written: {error}; choose another file") from error
+
+
+def compared(
+    before: Recording, after: Recording, key: str = "", key_after: str = ""
+) -> tuple[RecordingDiff, dict[str, UpdateVerdict]]:
+    """Return the difference, and what is predicted of updates by key of the graph before."""
+    from capture.compare import compare_recordings, update_verdict
+
+    diff = compare_recordings(before, after, key, key_after)
+    verdicts = {
+        pair.before.key: update_verdict(
+            pair.diff.before.graph, pair.diff.after.graph, pair.before, pair.after, pair.diff
+        )
+        for pair in diff.pairs
+    }
+    return diff, verdicts
+
+
+def rendered(
+    diff: RecordingDiff,
+    verdicts: dict[str, UpdateVerdict],
+    form: str,
+    title: str,
+    rows: int | None,
+) -> str:
+    """Return a comparison in one of :data:`FORMATS`."""
+    if form == "json":
+        return _document(diff, verdicts)
+    from .. import report_formats
+    from ..comparison import sections
+
+    render = {
+        "text": report_formats.as_text,
+        "markdown": report_formats.as_markdown,
+        "html": report_formats.as_html,
+    }[form]
+    return render(title, sections(diff, verdicts, rows))
+
+
+def _document(diff: RecordingDiff, verdicts: dict[str, UpdateVerdict]) -> str:
+    import msgspec
+
+    content = diff.document()
+    for graph in content["graphs"]:
+        graph["update"] = msgspec.to_builtins(verdicts[graph["before"]])
+    encoded = msgspec.json.encode(content, enc_hook=str)
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+COMMAND = Command(name="compare", command=compare)

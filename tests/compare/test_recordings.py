@@ -1,0 +1,116 @@
+"""Recordings graph by graph: which graph is which, real recordings, evidence on one side only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import capture
+from capture.compare import pair_graphs, subject_of
+from capture.errors import LookupFailed
+from capture.model import GraphInfo, Metadata, Recording
+from tests.compare.graphs import kernels
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RECORDINGS = sorted(
+    [*ROOT.glob("tests/data/recordings/*.cgl"), *ROOT.glob("graphviz_app/samples/*.cgl")]
+)
+BATCHES = ROOT / "graphviz_app/samples/batch_sizes.cgl"
+
+
+def info(key: str, label: str = "", topology: str = "") -> GraphInfo:
+    return GraphInfo(key=key, name=key, label=label, topology=topology)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_recording_against_itself_differs_in_nothing(path: Path) -> None:
+    found = capture.compare(path, path)
+    assert found.same
+    assert not any(item.differs for pair in found.pairs for item in pair.diff.measures)
+
+
+def test_two_runs_of_one_compiled_model_have_the_same_graphs() -> None:
+    # The same model, recorded in two processes, with other addresses and leftovers in structures.
+    found = capture.compare(
+        ROOT / "graphviz_app/samples/compiled.cgl",
+        ROOT / "tests/data/recordings/encoder_compiled.cgl",
+    )
+    assert [pair.paired_by for pair in found.pairs] == ["topology and label"] * 2 + ["key"]
+    assert found.same
+    moved = [pair.diff.notes for pair in found.pairs[1:]]
+    assert all(any("distinct addresses" in note for note in notes) for notes in moved)
+
+
+def test_two_batch_sizes_are_paired_node_by_node() -> None:
+    recording = capture.read(BATCHES)
+    one, *_, other = recording.graphs
+    found = capture.compare(subject_of(recording, one), subject_of(recording, other))
+    counts = found.counts
+    assert (counts.added, counts.removed, counts.matched) == (0, 0, counts.nodes_before)
+    grids = {item.field for change in found.changes for item in change.fields}
+    assert {"grid", "kernel"} <= grids
+    assert all(change.related for change in found.changes if change.swapped)
+    assert {item.name for item in found.measures} >= {"replay, traced", "critical path"}
+    costs = [abs(change.cost_ns or 0) for change in found.changes]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_graphs_are_paired_by_key_then_topology_and_label() -> None:
+    pairs, removed, added = pair_graphs(
+        [info("a", "x", "t1"), info("b", "y", "t1"), info("c", "", "t2"), info("d", "z", "t3")],
+        [info("a", "q", "t9"), info("m", "", "t2"), info("n", "y", "t1"), info("o", "", "t8")],
+    )
+    assert [(one.key, other.key, words) for one, other, words in pairs] == [
+        ("a", "a", "key"),
+        ("b", "n", "topology and label"),
+        ("c", "m", "topology and label"),
+    ]
+    assert [item.key for item in removed] == ["d"]
+    assert [item.key for item in added] == ["o"]
+
+
+def test_two_recordings_of_one_graph_each_are_paired() -> None:
+    pairs, _, _ = pair_graphs([info("a", topology="t")], [info("b", topology="u")])
+    assert pairs[0][2] == "the only graph"
+
+
+def recording(*letters: str) -> Recording:
+    graphs = {f"g{at}": kernels(text) for at, text in enumerate(letters)}
+    infos = [GraphInfo(key=key, name=key, node_count=len(graph)) for key, graph in graphs.items()]
+    return Recording(Metadata(), infos, loaded=graphs)
+
+
+def test_a_graph_without_a_counterpart_is_an_error_that_names_what_there_is() -> None:
+    from capture.compare import compare_recordings
+
+    with pytest.raises(LookupFailed, match="g0"):
+        compare_recordings(recording("abc", "def"), recording("abc"), key="g1")
+
+
+def test_an_empty_recording_is_said() -> None:
+    found = capture.compare(recording("abc"), recording())
+    assert [item.key for item in found.removed] == ["g0"]
+    assert not found.same
+    assert any("no graphs" in note for note in found.notes)
+
+
+def test_timings_on_one_side_only_compare_nothing() -> None:
+    timed = capture.read(BATCHES)
+    key = next(iter(timed.graphs))
+    found = capture.compare(subject_of(timed, key), timed.graph(key))
+    assert found.same
+    assert found.measures == []
+
+
+def test_a_graph_and_a_recording_cannot_be_compared() -> None:
+    with pytest.raises(LookupFailed, match=r"recording\.graph"):
+        capture.compare(kernels("a"), recording("a"))  # type: ignore[call-overload]
+
+
+def test_the_package_is_the_function_however_it_was_imported() -> None:
+    import subprocess
+    import sys
+
+    code = "import capture.compare.diff, capture; assert callable(capture.compare)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)
