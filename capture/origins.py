@@ -97,10 +97,13 @@ class Origins(msgspec.Struct, kw_only=True, omit_defaults=True):
         Names of autograd nodes, streams, threads and labels.
     compiled_kernels : list of Compiled
     stack : list of int
-        The Python stack that launched the node. Empty on the autograd thread: see `forward`.
+        The Python stack that launched the node. On autograd's threads it is what runs there of
+        Python, and below that the stack of the thread that waits for the backward.
     operator : list of int
+        -1 for kernels that something else launches, such as Triton's, which `compiled` names.
     module : list of int
-        Of backward nodes, the module whose forward made the autograd node.
+        Of backward nodes, the module whose forward made the autograd node; of a compiled kernel,
+        the innermost one around all that was fused into it. -1 outside of modules.
     phase : list of int
         Index into :data:`PHASES`.
     autograd : list of int

@@ -5,6 +5,7 @@
     site/sitecustomize.py   put on PYTHONPATH: starts the recorder in a child process
     bootstrap               waits for torch.cuda.graphs and loads this package privately
     torch_hooks             methods of torch.cuda.graphs.CUDAGraph, patched
+    origins                 where nodes come from: noted by torch_origins*, made into tables
     session                 what one process observes; sinks are where it goes
     journal, sink           a process's own append-only file
     assemble                a folder of journals becomes a Recording, always by this function
