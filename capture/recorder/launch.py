@@ -16,15 +16,14 @@ from ..errors import WorkloadError
 from ..measure_request import ENVIRONMENT as MEASURE
 from ..measure_request import MeasureRequest
 from .folder import ENVIRONMENT
+from .origins.settings import ORIGINS, SOURCES
 from .timeline import TIMINGS
+
+__all__ = ["MEMORY", "ORIGINS", "SOURCES", "child_command", "run", "shell_code"]
 
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "site"
 RUNNER = HERE / "runner.py"
-ORIGINS = "CGLENS_ORIGINS"
-"""Environment variable that switches origins off with ``0``."""
-SOURCES = "CGLENS_SOURCES"
-"""Environment variable that has the text of source files stored with ``1``."""
 MEMORY = "CGLENS_MEMORY"
 """Environment variable that has memory looked at: ``1``, or ``stacks`` for memory history too."""
 WORKLOAD = "workload"

@@ -13,6 +13,7 @@ from ..driver.protocol import Driver
 from ..model import LeftOut
 from ..origins import Origins
 from .origins.context import Context, Provenance
+from .origins.settings import ORIGINS, SOURCES
 from .origins.stacks import kind_of
 from .origins.tables import build
 from .origins.watched import Watched
@@ -20,10 +21,6 @@ from .torch_origins import Watcher
 from .torch_origins_compiled import COMPILATIONS
 from .torch_origins_fallback import SAMPLE
 
-ORIGINS = "CGLENS_ORIGINS"
-"""Environment variable that switches origins off with ``0``."""
-SOURCES = "CGLENS_SOURCES"
-"""Environment variable that has the text of source files stored."""
 MAX_SOURCE_BYTES = 2 << 20
 """Of one file; larger ones are left out."""
 MAX_SOURCES_BYTES = 16 << 20
