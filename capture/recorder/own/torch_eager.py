@@ -41,6 +41,7 @@ class EagerCalls:
         self._after.synchronize()
         ended = clock()
         del result
+        self._synchronize()  # streams of the function's own, which it may not have joined
         return ended - start, returned - start, round(self._before.elapsed_time(self._after) * 1e6)
 
     def profile(self, eager: Eager) -> None:
