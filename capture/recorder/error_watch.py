@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from inspect import isfunction
 from types import CodeType
 from typing import Any
 
+from ..failures import facts
 from ..failures.facts import Raised
+from . import causes
 from .causes import is_ours, raised_at, says_cuda
 
 MOST = 16
@@ -32,11 +36,14 @@ class ErrorWatch:
         Whether it listens.
     works : bool
         Whether it could listen when it was last asked to.
+    hidden : bool
+        Whether torch's compiler was told to leave :func:`listening` alone.
     """
 
     def __init__(self) -> None:
         self.on = False
         self.works = False
+        self.hidden = False
         self._lock = threading.Lock()
         self._listeners: dict[int, list[Raised]] = {}
         self._tool = 0
@@ -110,6 +117,15 @@ class ErrorWatch:
             for kept in self._listeners.values():
                 if len(kept) < MOST:
                     kept.append(found)
+
+
+def listening() -> list[Callable[..., Any]]:
+    """Return the functions that may run when an exception is raised in a script's frame.
+
+    torch's compiler, while it runs the script's functions, would compile them too.
+    """
+    places = (causes, facts, sys.modules[__name__], ErrorWatch)
+    return [item for place in places for item in vars(place).values() if isfunction(item)]
 
 
 def _passes(before: Raised, message: str, code: CodeType) -> bool:

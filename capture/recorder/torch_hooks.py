@@ -22,10 +22,12 @@ from typing import Any
 
 from . import memory_watch
 from .causes import chain, raised, raised_at
+from .error_watch import listening
 from .open_capture import OpenCapture
 from .origins import labels
 from .places import current_exception, locate
 from .session import Session
+from .torch_origins_reading import hide_from_compiler
 
 Original = Callable[..., Any]
 
@@ -92,6 +94,9 @@ def _capture_begin(session: Session, original: Original) -> Original:
                     session.tracer.prepare()
                 if session.origin_source is not None:
                     session.origin_source.prepare()
+                if not session.errors.hidden:
+                    session.errors.hidden = True
+                    hide_from_compiler(*listening())
                 memory = memory_watch.look_before(session)
         try:
             result = original(self, *args, **kwargs)

@@ -11,7 +11,7 @@ import pytest
 
 from capture.failures.facts import Raised
 from capture.recorder import causes
-from capture.recorder.error_watch import ErrorWatch
+from capture.recorder.error_watch import ErrorWatch, listening
 from capture.recorder.failing import first_of
 
 REFUSED = "CUDA error: operation not permitted when stream is capturing"
@@ -290,3 +290,9 @@ def test_listening_that_fails_is_not_heard_of(monitoring: Monitoring) -> None:
     watch.begin(1)
     raise_through(monitoring, Odd())
     assert watch.end(1) == []
+
+
+def test_torchs_compiler_is_told_of_what_listens() -> None:
+    names = {function.__qualname__ for function in listening()}
+    assert {"ErrorWatch._raised", "says_cuda", "raised_at", "described", "code_of"} <= names
+    assert "item" not in names
