@@ -108,16 +108,19 @@ class Bench:
     def capture(self, work: Callable[[], Any], origins: bool) -> tuple[float, float, Any]:
         """Return (until the end is asked for, whole) in microseconds, and the graph."""
         torch = self.torch
-        self.session.origin_source = self.source if origins else None
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
-        with torch.cuda.stream(torch.cuda.Stream()):
-            start_s = time.perf_counter()
-            graph.capture_begin()
-            work()
-            until_s = time.perf_counter()
-            graph.capture_end()
-            end_s = time.perf_counter()
+        self.session.origin_source = self.source if origins else None
+        try:
+            with torch.cuda.stream(torch.cuda.Stream()):
+                start_s = time.perf_counter()
+                graph.capture_begin()
+                work()
+                until_s = time.perf_counter()
+                graph.capture_end()
+                end_s = time.perf_counter()
+        finally:
+            self.session.origin_source = self.source
         return (until_s - start_s) * 1e6, (end_s - start_s) * 1e6, graph
 
     def measure(self, name: str, work: Callable[[], Any], nodes: int, rounds: int) -> Any:
@@ -220,7 +223,6 @@ def main() -> None:
                 row = bench.measure(name, work, nodes, rounds)
                 if size == 2_500:
                     row |= bench.replays(work, arguments.replays, 3)
-                bench.session.origin_source = bench.source
         rows.append(row)
         more = row["until_end_us"]["more_us_a_node"]
         print(json.dumps(row), flush=True)
