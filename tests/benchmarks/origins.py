@@ -1,6 +1,6 @@
 """Capturing with and without origins, in turns, and replaying what was captured.
 
-``python -m tests.benchmarks.origins [--rounds 9] [--out FILE]`` needs a GPU.
+``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 9] [--out FILE]`` needs a GPU.
 
 Both captures are recorded; the peer is recording without origins. ``until_end`` is from the begin
 of the capture until its end is asked for: what origins add there is in the way of the script.
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 GOAL_US_A_NODE = 13
+SIZE = 2_500
+"""Nodes of the graphs that the goal is about."""
 BLOCK_NODES = 11
 """Kernels of one block of the model below, forward."""
 
@@ -194,6 +196,7 @@ def main() -> None:
     """Measure, print and write the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.origins", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[SIZE, 20_000])
     parser.add_argument("--replays", type=int, default=200)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -201,12 +204,15 @@ def main() -> None:
     import capture
     from tests.gpu.conftest import environment
 
+    few = max(3, arguments.rounds // 3)
     cases = [
-        ("forward", model_forward, 2_500, arguments.rounds),
-        ("training step", training_step, 2_500, arguments.rounds),
-        ("chain of adds", chain, 2_500, arguments.rounds),
-        ("forward", model_forward, 20_000, max(3, arguments.rounds // 3)),
-        ("training step", training_step, 20_000, max(3, arguments.rounds // 3)),
+        (name, make, size, arguments.rounds if size == SIZE else few)
+        for size in arguments.nodes
+        for name, make in (
+            ("forward", model_forward),
+            ("training step", training_step),
+            ("chain of adds", chain),
+        )
     ]
     rows: list[dict[str, Any]] = []
     for name, make, size, rounds in cases:
@@ -221,7 +227,7 @@ def main() -> None:
             with capture.record(Path(folder) / "run.cgl"):
                 bench = Bench()
                 row = bench.measure(name, work, nodes, rounds)
-                if size == 2_500:
+                if size == SIZE:
                     row |= bench.replays(work, arguments.replays, 3)
         rows.append(row)
         more = row["until_end_us"]["more_us_a_node"]
