@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .frame_locals import variable
@@ -102,7 +102,18 @@ def hide_from_compiler(*functions: Callable[..., Any]) -> None:
     except ImportError:
         return
     skip: Any = getattr(eval_frame, "skip_code", None)
-    for function in functions if skip is not None else ():
+    if skip is None:
+        action = getattr(eval_frame, "_FrameAction", None)
+        strategy = getattr(eval_frame, "_FrameExecStrategy", None)
+        choose = getattr(eval_frame, "set_code_exec_strategy", None)
+        if action is None or strategy is None or choose is None:
+            return
+
+        # What torch's own skip_code does since it is written in Python.
+        def skip(code: CodeType) -> None:
+            choose(code, strategy(action.SKIP, action.DEFAULT))
+
+    for function in functions:
         code = getattr(function, "__code__", None)
         if code is not None:
             skip(code)

@@ -13,6 +13,7 @@ from capture.failures.facts import Raised
 from capture.recorder import causes
 from capture.recorder.error_watch import ErrorWatch, listening
 from capture.recorder.failing import first_of
+from capture.recorder.torch_origins_reading import hide_from_compiler
 
 REFUSED = "CUDA error: operation not permitted when stream is capturing"
 PREVIOUS = "CUDA error: operation failed due to a previous error during capture"
@@ -296,3 +297,28 @@ def test_torchs_compiler_is_told_of_what_listens() -> None:
     names = {function.__qualname__ for function in listening()}
     assert {"ErrorWatch._raised", "says_cuda", "raised_at", "described", "code_of"} <= names
     assert "item" not in names
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_hidden_is_not_compiled() -> None:
+    import torch
+
+    def hidden(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    def plain(x: torch.Tensor) -> torch.Tensor:
+        return x * 3
+
+    compiled: list[str] = []
+
+    def backend(name: str) -> Any:
+        def build(module: Any, inputs: Any) -> Any:
+            compiled.append(name)
+            return module.forward
+
+        return build
+
+    hide_from_compiler(hidden)
+    for function in (hidden, plain):
+        torch.compile(function, backend=backend(function.__name__))(torch.ones(2))
+    assert compiled == ["plain"]
