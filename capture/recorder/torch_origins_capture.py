@@ -20,6 +20,7 @@ from .origins.watched import Watched
 from .torch_origins import Watcher
 from .torch_origins_compiled import COMPILATIONS
 from .torch_origins_fallback import SAMPLE
+from .torch_origins_patches import obstacle
 
 MAX_SOURCE_BYTES = 2 << 20
 """Of one file; larger ones are left out."""
@@ -211,7 +212,8 @@ class OriginSource:
     def begin(self, driver: Driver, stream: int, frame: FrameType | None) -> CaptureOrigins | None:
         """Start watching the capture that has begun on a stream."""
         watcher = self._watcher
-        if watcher is None:
+        self.reason = self.reason or obstacle()
+        if watcher is None or self.reason:
             return None
         info: Any = driver.capture_info(stream)
         if info.status != 1:

@@ -26,10 +26,20 @@ if TYPE_CHECKING:
     from .torch_origins import Watcher
 
 EVAL_FRAME = "torch._dynamo.eval_frame"
+FOLLOWED = "_maybe_set_eval_frame"
+"""What torch's compiler calls when a thread begins or ceases to look at frames."""
 FAKE_TENSOR = "torch._subclasses.fake_tensor"
 TRITON = "triton.runtime.jit"
 AUTOTUNER = "torch._inductor.runtime.triton_heuristics"
 NVTX = "torch.cuda.nvtx"
+
+
+def obstacle() -> str:
+    """Return why captures must not be watched in this process; empty when they may be."""
+    compiler = sys.modules.get(EVAL_FRAME)
+    if compiler is None or hasattr(compiler, FOLLOWED):
+        return ""
+    return f"the compiler of this torch has no {FOLLOWED}: it would compile again in a capture"
 
 
 class Patches:
@@ -49,7 +59,7 @@ class Patches:
                 sys.meta_path.insert(0, self._finder)
             if compiler is not None:
                 self._patch(compiler, "_is_skip_guard_eval_unsafe_stance", _pausing(watcher))
-                self._patch(compiler, "_maybe_set_eval_frame", _following(watcher))
+                self._patch(compiler, FOLLOWED, _following(watcher))
             mode = getattr(fake, "FakeTensorMode", None)
             if mode is not None:
                 self._patch(mode, "__enter__", _entering(watcher))

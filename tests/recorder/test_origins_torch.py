@@ -290,6 +290,19 @@ def test_a_compiled_function_is_not_compiled_again(capture: Capture) -> None:
     assert seen.operators == ["sin.default", "add.Tensor", "cos.default", "exp.default"]
 
 
+def test_a_compiler_that_cannot_be_followed_is_a_reason(
+    capture: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch._dynamo
+
+    monkeypatch.delattr(torch._dynamo.eval_frame, "_maybe_set_eval_frame")
+    source = OriginSource()
+    source._watcher = capture.source._watcher
+    driver: Any = CountingDriver()
+    assert source.begin(driver, STREAM, None) is None
+    assert "_maybe_set_eval_frame" in source.reason
+
+
 def test_what_is_compiled_inside_a_capture_still_compiles(capture: Capture) -> None:
     @torch.compile(backend="eager")  # type: ignore[untyped-decorator]
     def late(x: Any) -> Any:
