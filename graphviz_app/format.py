@@ -76,6 +76,20 @@ def bytes_text(size_bytes: int | None) -> str:
     return f"{three_digits(value)} {_BINARY[unit]}"
 
 
+def bytes_unit(span_bytes: float) -> tuple[str, int]:
+    """Return the unit in which an axis of this many bytes is read, and its bytes.
+
+    Examples
+    --------
+    >>> bytes_unit(3_000_000), bytes_unit(0)
+    (('MiB', 1048576), ('B', 1))
+    """
+    unit = 0
+    while abs(span_bytes) >= 1024 ** (unit + 1) and unit < len(_BINARY) - 1:
+        unit += 1
+    return _BINARY[unit], 1024**unit
+
+
 def duration_text(duration_ns: float | None) -> str:
     """Return a duration in the largest unit that keeps it at or above one.
 

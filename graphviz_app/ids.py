@@ -121,6 +121,14 @@ class WhatIfPage(StrEnum):
     EACH = "whatif-each"
 
 
+class MemoryPage(StrEnum):
+    """The page of memory."""
+
+    MAP = "memory-map"
+    CHART = "memory-chart"
+    BLOCKS = "memory-blocks"
+
+
 class ModulesPage(StrEnum):
     """The page of modules."""
 

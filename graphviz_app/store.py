@@ -297,7 +297,8 @@ class Store:
         """Return the positions of the nodes of a graph or body that a search finds.
 
         ``marks:NAME`` finds the nodes that stand out in what the analysis of that name found,
-        ``free:SELECTION`` those that :func:`capture.selection.select` finds; all else is
+        ``free:SELECTION`` those that :func:`capture.selection.select` finds, ``block:0x7f…`` those
+        that point into the block of memory that begins there; all else is
         :meth:`graphviz_app.search.Index.find`.
         """
         from capture.analysis import Scope, analyses
@@ -307,6 +308,11 @@ class Store:
         entry = analyses().get(name) if field == "marks" else None
         if entry is not None and entry.scope is Scope.GRAPH:
             return sorted(self.result(recording, key, body, name, executable).node_marks)
+        if field == "block":
+            from .memory_rows import positions_in
+
+            start = int(name, 16) if re.fullmatch(r"(0x)?[0-9a-fA-F]{1,16}", name) else -1
+            return positions_in(self.subject(recording, key, body, executable), start)
         if field == "free":
             return select(self.graph(recording, key, body), name)
         picture = self.picture(recording, key, body, executable)

@@ -119,6 +119,24 @@ class Subject:
         return [] if self.memory is None else resolve(self.graph, self.memory)
 
     @cached_property
+    def pointers_at(self) -> dict[int, list[Pointer]]:
+        """:attr:`pointers` by position; those of a body belong to the node that holds it."""
+        found: dict[int, list[Pointer]] = {}
+        for pointer in self.pointers:
+            found.setdefault(int(pointer.word.node.partition("/")[0]), []).append(pointer)
+        return found
+
+    @cached_property
+    def nodes_at(self) -> dict[int, list[int]]:
+        """Positions of the nodes that point into a place, by its first address."""
+        found: dict[int, dict[int, None]] = {}
+        for position, pointers in self.pointers_at.items():
+            for pointer in pointers:
+                if pointer.place.kind != "unresolved":
+                    found.setdefault(pointer.place.start, {})[position] = None
+        return {start: sorted(nodes) for start, nodes in found.items()}
+
+    @cached_property
     def order(self) -> Sequence[int] | None:
         """Positions with predecessors first; ``None`` when the edges form a cycle."""
         topology = self.graph.topology

@@ -11,7 +11,7 @@ from capture.errors import FormatError
 from capture.model import Edge, Graph, GraphInfo, Node, Recording
 
 from .. import format as text
-from .. import naming, node_costs, origin_facts, profiling, timing_facts
+from .. import memory_rows, naming, node_costs, origin_facts, profiling, timing_facts
 from ..context import Context
 from ..facts import Section
 from ..graph_facts import graph_sections, recording_sections
@@ -107,6 +107,7 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
     except FormatError as error:
         times, own = damaged(error), None
     found = sections([times, *([own] if own is not None else [])])
+    found += pointing(context, node.position)
     if not state.body:
         found.append(what_if(context, node.position))
     kernel = naming.kernel_of(node)
@@ -120,6 +121,24 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
                 ]
             )
         )
+    return found
+
+
+def pointing(context: Context, position: int) -> Children:
+    """Return what memory a node points at, with links to the blocks' other nodes."""
+    state = context.state
+    subject = context.store.subject(state.recording, state.graph, state.body, state.executable)
+    section = memory_rows.node_section(subject, position)
+    if section is None:
+        return []
+    found = sections([section])
+    links: Children = []
+    for start, name in memory_rows.blocks_of(subject, position):
+        changes = {"page": "graph", "search": f"block:{text.address_text(start)}"}
+        links.append(html.Li(go_link(context, name, changes, className="neighbour")))
+    if links:
+        head = html.H3("Nodes of the same memory", title="Finds the nodes that point into a block")
+        found.append(html.Section([head, html.Ul(links, className="links")]))
     return found
 
 

@@ -24,7 +24,7 @@ from graphviz_app.ids import (
 )
 from graphviz_app.pages import Page, pages
 from graphviz_app.store import Store
-from tests.helpers import origins, synthetic
+from tests.helpers import origins, synthetic, synthetic_memory
 
 DOT = Path(__file__).parent.parent / "data" / "driver_dot" / "alltypes_verbose.dot"
 LAYERS = "train.py:layers#0"
@@ -35,7 +35,8 @@ BODIES = "train.py:bodies#1"
 def app() -> dash.Dash:
     with_origins = origins.recording(origins.transformer(2))
     named = [("run.cgl", synthetic.typical()), ("b", synthetic.typical())]
-    return create_app(Store([*named, ("origins", with_origins)]))
+    with_memory = ("memory", synthetic_memory.recording())
+    return create_app(Store([*named, ("origins", with_origins), with_memory]))
 
 
 def ids(component: Any) -> Iterator[str]:
@@ -153,8 +154,8 @@ def test_no_graph_is_in_a_store(app: dash.Dash) -> None:
 
 @pytest.mark.parametrize("page", list(pages()))
 def test_a_skeleton_has_the_ids_of_the_page(app: dash.Dash, page: str) -> None:
-    by_origin = page in ("modules", "operators", "source")
-    search = "?recording=origins" if by_origin else ""
+    needed = dict.fromkeys(("modules", "operators", "source"), "origins") | {"memory": "memory"}
+    search = f"?recording={needed[page]}" if page in needed else ""
     content = json.dumps(page_at(app, f"/{page}", search)[Shell.CONTENT]["children"])
     for id_ in ids(pages()[page].skeleton()):
         assert f'"id": "{id_}"' in content

@@ -13,7 +13,17 @@ import capture
 from capture.analysis import Result, Severity, Subject, run_analysis
 from capture.model import GraphInfo, Metadata, Recording
 from tests.analysis.graphs import dags, paths, with_loop
-from tests.memory.synthetic import BASE, PAGEABLE, PINNED, POOL, copy, fill, graph, kernel, memory
+from tests.helpers.synthetic_memory import (
+    BASE,
+    PAGEABLE,
+    PINNED,
+    POOL,
+    copy,
+    fill,
+    graph,
+    kernel,
+    memory,
+)
 
 SCALE = "_Z5scalePfyPKf"
 GOLDENS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.cgl"))

@@ -8,7 +8,7 @@ from capture.memory.sums import against_torch, pool_sums, shares, step
 from capture.memory_map import ACTIONS, Events
 from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload
-from tests.memory.synthetic import (
+from tests.helpers.synthetic_memory import (
     BASE,
     OWN,
     PAGEABLE,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from capture.memory.torch_snapshot import Tables, add_segments, add_sums
-from capture.memory_map import Counters, Mark, Memory, Names, Ranges
-from capture.model import Graph, Kernel
+from capture.memory_map import Counters, Mark, Memory, Names, Ranges, Snapshot
+from capture.model import Graph, GraphInfo, Kernel, Metadata, Process, Recording
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload
@@ -21,6 +21,9 @@ POOL = 0x7F1000000000
 PINNED = 0x7F8000000000
 PAGEABLE = 0x560000000000
 OWN = (1, 0)
+SCALE = "_Z5scalePfyPKf"
+"""``scale(float*, unsigned long long, float const*)``."""
+KEY = "step.py:step#0"
 FRAMES = [
     {"filename": "/x/site-packages/torch/nn/linear.py", "line": 9, "name": "forward"},
     {"filename": "train.py", "line": 12, "name": "make"},
@@ -106,3 +109,36 @@ def graph(payloads: Sequence[Any], edges: Sequence[tuple[int, int]] = ()) -> Gra
         MemFreePayload: "mem_free",
     }
     return graph_of(len(payloads), edges, [types[type(item)] for item in payloads], payloads)
+
+
+def recording(snapshot: bool = True) -> Recording:
+    nodes = graph(
+        [
+            kernel(SCALE, BASE + 4, 0, POOL),
+            kernel(SCALE, BASE + 8, 0, POOL + 2000),
+            copy(PINNED, POOL, 64, "HD"),
+            kernel("plain", BASE + 600),
+        ],
+        [(0, 1), (1, 2), (2, 3)],
+    )
+    info = GraphInfo(key=KEY, name="step", node_count=4, process=0)
+    evidence: dict[str, dict[str, Any]] = {"memory": {KEY: memory(KEY)}}
+    if snapshot:
+        made = memory()
+        evidence["snapshots"] = {
+            "0": Snapshot(
+                process="0",
+                pools=made.pools,
+                segments=made.segments,
+                blocks=made.blocks,
+                frames=made.frames,
+                stacks=made.stacks,
+            )
+        }
+    return Recording(
+        Metadata(),
+        [info],
+        processes=[Process(pid=1)],
+        loaded={KEY: nodes},
+        evidence=evidence,
+    )

@@ -1,0 +1,252 @@
+"""Plots of memory: address map, use in node order, and what each capture added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from capture.memory.sums import Step
+from capture.memory_map import MemoryMap
+
+from .. import format as text
+from ..memory_rows import Row, pool_text
+
+GROUPS = (
+    ("own allocated", "graph's pool, stays allocated", "#009E73"),
+    ("own free", "graph's pool, used in a replay only", "#8FD3BD"),
+    ("common allocated", "common pool, allocated", "#0072B2"),
+    ("other allocated", "another pool, allocated", "#CC79A7"),
+    ("awaiting", "freed, waiting for a stream", "#E69F00"),
+    ("free", "free", "#D5D8DD"),
+)
+"""What blocks are told apart by: key, words, colour."""
+MOST_SEGMENTS = 60
+MOST_PIECES = 6_000
+MOST_BARS = 60
+BAR_HEIGHT = 18
+
+
+def group_of(row: Row) -> str:
+    """Return which of the groups a block belongs to."""
+    if row.state == "awaiting_free":
+        return "awaiting"
+    if row.state == "free":
+        return "own free" if row.kind == "own" else "free"
+    return f"{row.kind} allocated"
+
+
+def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return one bar per segment, drawn over its whole length, with its blocks by state.
+
+    At most `MOST_SEGMENTS` segments, the graph's own first, then the largest; neighbours of one
+    group are one piece where there would be more than `MOST_PIECES`.
+    """
+    segments = memory.segments
+    if segments is None or not segments.address:
+        return _empty("Nothing was allocated.")
+    kinds = {row.segment: row.kind for row in rows if row.segment >= 0}
+    order = sorted(
+        range(len(segments.address)),
+        key=lambda at: (kinds.get(at) != "own", -segments.size_bytes[at], segments.address[at]),
+    )
+    shown = {at: place for place, at in enumerate(order[:MOST_SEGMENTS])}
+    own = getattr(memory, "pool", None)
+    labels = [
+        f"{pool_text(memory.pools[segments.pool[at]], own)} · "
+        f"{text.bytes_text(segments.size_bytes[at])}"
+        for at in shown
+    ]
+    pieces = _pieces([row for row in rows if row.segment in shown])
+    traces = []
+    for key, words, colour in GROUPS:
+        held = [piece for piece in pieces if piece[0] == key]
+        if not held:
+            continue
+        base, width, y, hover = [], [], [], []
+        for _, segment, start, end, shown_text in held:
+            size = segments.size_bytes[segment] or 1
+            base.append((start - segments.address[segment]) / size)
+            width.append((end - start) / size)
+            y.append(shown[segment])
+            hover.append(shown_text)
+        traces.append(_bars(words, colour, base, width, y, hover))
+    layout = _layout(len(shown))
+    layout["xaxis"] |= {"range": [0, 1], "tickformat": ",.0%"}
+    layout["xaxis"]["title"] = {"text": "share of the segment", "standoff": 6}
+    layout["yaxis"] |= {"tickvals": list(range(len(shown))), "ticktext": labels}
+    return {"data": traces, "layout": layout}
+
+
+def _pieces(rows: Sequence[Row]) -> list[tuple[str, int, int, int, str]]:
+    """Return (group, segment, start, end, hover text), neighbours merged where there are many."""
+    found: list[tuple[str, int, int, int, str]] = []
+    merge = len(rows) > MOST_PIECES
+    for row in rows:
+        key, end = group_of(row), row.address + row.size_bytes
+        if merge and found:
+            last = found[-1]
+            if last[0] == key and last[1] == row.segment and last[3] == row.address:
+                words = f"several blocks, {text.bytes_text(end - last[2])}<br>{row.where}"
+                found[-1] = (key, row.segment, last[2], end, words)
+                continue
+        found.append((key, row.segment, row.address, end, _hover(row)))
+    return found
+
+
+def _hover(row: Row) -> str:
+    lines = [
+        f"{text.address_text(row.address)}, {text.bytes_text(row.size_bytes)}",
+        row.where,
+        row.name,
+        f"allocated at {row.allocated_at}" if row.allocated_at else "",
+        f"{text.counted(len(row.nodes), 'node')} point into it" if row.nodes else "",
+    ]
+    # plotly reads a few tags in hover texts.
+    return "<br>".join(line.replace("<", "&lt;") for line in lines if line)
+
+
+def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
+    """Return from which to which node each block is pointed into, the largest `MOST_BARS`.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    count : int
+        Nodes of the graph.
+    """
+    used = [row for row in rows if row.nodes]
+    if not used:
+        return _empty("No node points into memory that is known.")
+    largest = sorted(used, key=lambda row: -row.size_bytes)[:MOST_BARS]
+    spans = {row.address: [_position(path) for path in row.nodes] for row in largest}
+    largest.sort(key=lambda row: (min(spans[row.address]), row.address))
+    traces = []
+    for key, words, colour in GROUPS:
+        held = [
+            (place, row)
+            for place, row in enumerate(largest)
+            if row.segment >= 0 and group_of(row) == key
+        ]
+        if held:
+            traces.append(_spans(words, colour, held, spans))
+    outside = [(place, row) for place, row in enumerate(largest) if row.segment < 0]
+    if outside:
+        traces.append(_spans("outside torch's allocator", "#999999", outside, spans))
+    layout = _layout(len(largest))
+    layout["xaxis"] |= {"range": [0, max(1, count)], "tickformat": ",d"}
+    layout["xaxis"]["title"] = {"text": "node, in creation order", "standoff": 6}
+    names = [
+        (row.name.rpartition(": ")[2][-24:] or text.address_text(row.address))
+        + f" · {text.bytes_text(row.size_bytes)}"
+        for row in largest
+    ]
+    layout["yaxis"] |= {"tickvals": list(range(len(largest))), "ticktext": names}
+    return {"data": traces, "layout": layout}
+
+
+def _spans(
+    words: str, colour: str, held: list[tuple[int, Row]], spans: dict[int, list[int]]
+) -> dict[str, Any]:
+    base = [min(spans[row.address]) for _, row in held]
+    width = [
+        max(spans[row.address]) + 1 - start for (_, row), start in zip(held, base, strict=True)
+    ]
+    hover = [
+        f"{_hover(row)}<br>node {start} to {start + span - 1}"
+        for (_, row), start, span in zip(held, base, width, strict=True)
+    ]
+    return _bars(words, colour, base, width, [place for place, _ in held], hover)
+
+
+def _position(path: str) -> int:
+    return int(path.partition("/")[0])
+
+
+def steps_figure(names: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
+    """Return what was reserved before each capture, and what it added, as stacked bars."""
+    most = max((max(step.before_bytes, step.after_bytes) for step in steps), default=0)
+    unit, scale = text.bytes_unit(most)
+    numbers = list(range(1, len(steps) + 1))
+
+    def bars(name: str, colour: str, values: list[int], words: list[str]) -> dict[str, Any]:
+        return {
+            "type": "bar",
+            "name": name,
+            "x": numbers,
+            "y": [value / scale for value in values],
+            "marker": {"color": colour, "line": {"width": 0}},
+            "hovertext": words,
+            "hoverinfo": "text",
+        }
+
+    texts = [
+        f"{name}: {text.bytes_text(step.added_bytes)} added to "
+        f"{text.bytes_text(step.before_bytes)}; its pool had "
+        f"{text.bytes_text(step.pool_before_bytes)}, has {text.bytes_text(step.pool_after_bytes)}"
+        for name, step in zip(names, steps, strict=True)
+    ]
+    texts = [words.replace("<", "&lt;") for words in texts]
+    kept = [min(step.before_bytes, step.after_bytes) for step in steps]
+    added = [max(0, step.added_bytes) for step in steps]
+    given = [max(0, -step.added_bytes) for step in steps]
+    traces = [
+        bars("reserved before", "#B9BDC4", kept, texts),
+        bars("added by the capture", "#009E73", added, texts),
+    ]
+    if any(given):
+        traces.append(bars("given back", "#D55E00", given, texts))
+    layout = _layout(1)
+    layout |= {"height": 260, "barmode": "stack", "bargap": 0.2}
+    layout["xaxis"] |= {"title": {"text": "graph, in order of capture"}, "tickformat": ",d"}
+    layout["yaxis"] = {
+        "title": {"text": f"reserved ({unit})"},
+        "rangemode": "tozero",
+        "fixedrange": True,
+    }
+    return {"data": traces, "layout": layout}
+
+
+def _bars(
+    name: str,
+    colour: str,
+    base: Sequence[float],
+    width: Sequence[float],
+    y: Sequence[int],
+    hover: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "base": list(base),
+        "x": list(width),
+        "y": list(y),
+        "marker": {"color": colour, "line": {"width": 0.5, "color": "rgba(127,127,127,0.6)"}},
+        "hovertext": list(hover),
+        "hoverinfo": "text",
+    }
+
+
+def _layout(bars: int) -> dict[str, Any]:
+    return {
+        "height": 110 + BAR_HEIGHT * max(2, bars),
+        "margin": {"l": 210, "r": 12, "t": 34, "b": 46},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "barmode": "overlay",
+        "bargap": 0.25,
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
+        "xaxis": {"zeroline": False, "showgrid": False, "tickfont": {"size": 12}},
+        "yaxis": {"autorange": "reversed", "fixedrange": True, "tickfont": {"size": 11}},
+        "font": {"size": 12},
+    }
+
+
+def _empty(words: str) -> dict[str, Any]:
+    layout = _layout(1)
+    layout["annotations"] = [{"text": words, "showarrow": False, "xref": "paper", "yref": "paper"}]
+    layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
+    return {"data": [], "layout": layout}

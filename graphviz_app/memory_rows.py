@@ -1,0 +1,199 @@
+"""Blocks of memory as rows, with the nodes that point into them: what the page of memory shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from capture.analysis.pointed_at import absolute, allocated_at, argument_of, where
+from capture.analysis.stale_pointers import fault
+from capture.analysis.subject import Subject
+from capture.memory.pointers import Memories, Pointer
+from capture.memory_map import STATES, Memory, MemoryMap
+
+from . import format as text
+from .facts import Fact, Section
+
+MOST_ROWS = 5_000
+MOST_IN_PANEL = 40
+
+
+@dataclass
+class Row:
+    """A block, or a range outside of torch's allocator."""
+
+    address: int
+    size_bytes: int
+    requested_bytes: int | None
+    segment: int
+    """-1 outside of torch's allocator."""
+    kind: str
+    """``"own"``, ``"common"``, ``"other"`` or ``"outside"``."""
+    state: str
+    pool: str
+    name: str
+    where: str
+    allocated_at: str
+    nodes: list[str] = field(default_factory=list)
+    """Paths of the nodes that point into it, in creation order."""
+
+
+def rows_of(memory: MemoryMap, subject: Subject | None = None) -> list[Row]:
+    """Return every block by address, then ranges outside, with the nodes that point into them."""
+    own = memory.pool if isinstance(memory, Memory) else None
+    memories = Memories(memory)
+    found: list[Row] = []
+    blocks, segments = memory.blocks, memory.segments
+    if blocks is not None and segments is not None:
+        for at, address in enumerate(blocks.address):
+            segment = blocks.segment[at]
+            pool = memory.pools[segments.pool[segment]]
+            place = memories.find(address)
+            found.append(
+                Row(
+                    address,
+                    blocks.size_bytes[at],
+                    blocks.requested_bytes[at] if blocks.requested_bytes else None,
+                    segment,
+                    "own" if pool == own else "common" if pool == (0, 0) else "other",
+                    STATES[blocks.state[at]],
+                    pool_text(pool, own),
+                    place.name,
+                    where(place, own),
+                    allocated_at(memory, place.stack),
+                )
+            )
+    by_start = {row.address: row for row in found}
+    for pointer in subject.pointers if subject is not None else ():
+        place = pointer.place
+        if place.kind == "block":
+            row = by_start[place.start]
+        elif place.kind in ("outside", "host", "graph"):
+            known = by_start.get(place.start)
+            if known is None:
+                size = place.size_bytes
+                words = where(place, own)
+                known = Row(
+                    place.start, size, None, -1, "outside", place.state, "", place.name, words, ""
+                )
+                by_start[place.start] = known
+                found.append(known)
+            row = known
+        else:
+            continue
+        assert subject is not None
+        path = absolute(subject, pointer.word.node)
+        if not row.nodes or row.nodes[-1] != path:
+            row.nodes.append(path)
+    return found
+
+
+def pool_text(pool: tuple[int, int], own: tuple[int, int] | None = None) -> str:
+    """Return a pool's id, or what it is called.
+
+    Examples
+    --------
+    >>> pool_text((0, 0)), pool_text((1, 0), (1, 0)), pool_text((2, 0))
+    ('common', "graph's (1, 0)", '(2, 0)')
+    """
+    if pool == (0, 0):
+        return "common"
+    name = f"({pool[0]}, {pool[1]})"
+    return f"graph's {name}" if pool == own else name
+
+
+def positions_in(subject: Subject, address: int) -> list[int]:
+    """Return the positions of the nodes that point into the block that begins at an address."""
+    return subject.nodes_at.get(address, [])
+
+
+def blocks_of(subject: Subject, position: int) -> list[tuple[int, str]]:
+    """Return (address, name) of the blocks that a node points into and others do too."""
+    found: dict[int, str] = {}
+    for _, place in subject.pointers_at.get(position, []):
+        nodes = positions_in(subject, place.start)
+        if place.kind != "unresolved" and len(nodes) > 1:
+            name = place.name or text.address_text(place.start)
+            found[place.start] = f"{name}: {text.counted(len(nodes), 'node')}"
+    return list(found.items())[:MOST_IN_PANEL]
+
+
+def node_section(subject: Subject, position: int) -> Section | None:
+    """Return what a node points at; ``None`` where memory was not looked at."""
+    memory = subject.memory
+    if memory is None:
+        return None
+    held = subject.pointers_at.get(position, [])
+    if not held:
+        return Section("Memory", absent="It holds no number that may be an address.")
+    rows = [_pointer_row(memory, item) for item in held[:MOST_IN_PANEL]]
+    notes = [_note(memory, item) for item in held[:MOST_IN_PANEL]]
+    facts = []
+    if len(held) > MOST_IN_PANEL:
+        facts = [Fact("", f"The first {MOST_IN_PANEL} of {text.count_text(len(held))} addresses.")]
+    return Section(
+        "Memory",
+        facts=facts,
+        columns=("what", "block", "offset"),
+        rows=rows,
+        notes=notes,
+        source="Addresses of the node, looked up in torch's memory just after the capture",
+    )
+
+
+def _pointer_row(memory: Memory, item: Pointer) -> tuple[str, ...]:
+    word, place = item
+    if place.kind == "unresolved":
+        return argument_of(item), text.address_text(word.address), ""
+    size = f", {text.bytes_text(place.size_bytes)}" if place.size_bytes else ""
+    name = place.name or text.address_text(place.start)
+    return argument_of(item), f"{name}{size}", f"{word.address - place.start:,}"
+
+
+def _note(memory: Memory, item: Pointer) -> str:
+    word, place = item
+    words = [where(place, memory.pool) if place.kind != "unresolved" else "not known"]
+    if word.guess:
+        words.append("may be a number")
+    wrong = fault(item, memory.pool, memory.asked_ranges)
+    if wrong and place.kind != "block":
+        words.append(wrong)
+    line = allocated_at(memory, place.stack)
+    if line:
+        words.append(f"allocated at {line}")
+    return " · ".join(words)
+
+
+def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return rows for ag-grid: values to sort by and texts to show."""
+    found = []
+    for row in rows[:MOST_ROWS]:
+        address = text.address_text(row.address)
+        found.append(
+            {
+                "id": address,
+                "address": address,
+                "name": row.name,
+                "size": row.size_bytes,
+                "where": row.where,
+                "pool": row.pool,
+                "nodes": len(row.nodes),
+                "first": row.nodes[0] if row.nodes else "",
+                "last": row.nodes[-1] if row.nodes else "",
+                "stack": row.allocated_at,
+                "texts": {
+                    "address": address,
+                    "size": text.bytes_text(row.size_bytes),
+                    "nodes": text.count_text(len(row.nodes)),
+                    "first": row.nodes[0] if row.nodes else "",
+                    "last": row.nodes[-1] if row.nodes else "",
+                },
+                "exact": {
+                    "size": f"{row.size_bytes:,} bytes"
+                    + (f", {row.requested_bytes:,} asked for" if row.requested_bytes else ""),
+                },
+                "links": {},
+            }
+        )
+    return found

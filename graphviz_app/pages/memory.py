@@ -1,0 +1,272 @@
+"""The page of memory: address map, use in node order, blocks with their nodes, and captures."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from capture.analysis import Result, run_analysis
+from capture.analysis.memory_steps import steps_of
+from capture.errors import FormatError
+from capture.memory_map import MemoryMap
+from capture.model import EvidenceKind, Recording
+
+from .. import format as text
+from .. import result_text
+from ..components import result_view
+from ..components.attributes import attributes
+from ..components.facts import fact_head
+from ..components.plots import PLOT_CONFIG
+from ..components.prose import prose
+from ..context import Context
+from ..facts import Fact
+from ..figures.memory import address_map, steps_figure, use_map
+from ..ids import MemoryPage
+from ..memory_rows import MOST_ROWS, Row, rows_of, table
+from . import Page
+
+VIEWS = (
+    ("", "Graph", "Memory that the graph's nodes point into, just after its capture"),
+    ("captures", "Captures", "What each capture added to reserved memory"),
+    ("end", "End of the process", "Everything that torch's allocator held at the end"),
+)
+NO_END = (
+    "The memory of this process was not looked at when it ended: record with "
+    "`cglens record --memory`."
+)
+
+
+def layout(context: Context) -> Component:
+    """Return the page of the memory of a graph, of the captures, or of a process.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such graph.
+    """
+    state, store = context.state, context.store
+    recording = store.get(state.recording).recording
+    chosen = state.view if state.view in {name for name, _, _ in VIEWS} else ""
+    if not state.graph:
+        chosen = "end"
+    if chosen == "captures":
+        return view(chosen, _captures(context, recording))
+    if chosen == "end":
+        return view(chosen, _end(context, recording), graphs=bool(state.graph))
+    return view(chosen, _graph(context))
+
+
+def view(chosen: str, parts: list[Component], graphs: bool = True) -> Component:
+    """Return the page around its parts."""
+    names = VIEWS if graphs else VIEWS[-1:]
+    return html.Div(
+        className="memory-page",
+        children=[
+            html.Div(
+                className="toolbar",
+                children=[
+                    html.H2("Memory"),
+                    html.Div(
+                        className="switch",
+                        role="tablist",
+                        children=[
+                            html.Button(
+                                title,
+                                title=hint,
+                                className="on" if name == chosen else None,
+                                **attributes(data_go=json.dumps({"view": name})),
+                            )
+                            for name, title, hint in names
+                        ],
+                    ),
+                ],
+            ),
+            *parts,
+        ],
+    )
+
+
+def _sentence(words: str) -> list[Component]:
+    return [html.P(prose(words), className="absent memory-absent")]
+
+
+def _graph(context: Context) -> list[Component]:
+    state, store = context.state, context.store
+    place = (state.recording, state.graph, state.body)
+    subject = store.subject(*place, state.executable)
+    memory = subject.memory
+    if memory is None:
+        reason = subject.lacks(EvidenceKind.MEMORY).rstrip(".")
+        return _sentence(f"{reason[:1].upper()}{reason[1:]}.")
+    rows = rows_of(memory, subject)
+    pools = store.result(*place, "pools", state.executable)
+    stale = store.result(*place, "stale_pointers", state.executable)
+    return [
+        html.Dl([fact_head(fact) for fact in _facts(pools)], className="head-facts"),
+        html.P(prose(" ".join(memory.notes)), className="caution"),
+        html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
+        *_map(memory, rows),
+        html.H3(
+            "Use in node order",
+            title="From the first to the last node that holds an address in the block",
+        ),
+        _plot(MemoryPage.CHART, use_map(rows, len(subject.graph))),
+        html.H3("Blocks"),
+        *_blocks(context, rows),
+    ]
+
+
+def _facts(pools: Result) -> list[Fact]:
+    names = {
+        "added": ("added by the capture", "reserved by torch after it, less what was before"),
+        "pool": ("in its pool", "reserved in the graph's pool after the capture"),
+        "pool_before": ("in its pool before", "reserved by graphs that share the pool"),
+        "kept": ("stays allocated", "allocated in its pool after the capture: outputs, and others"),
+    }
+    found = []
+    for name, (label, source) in names.items():
+        figure = pools.figures.get(name)
+        if figure is not None and isinstance(figure.value, int):
+            exact = f"{figure.value:,} bytes"
+            found.append(Fact(label, text.bytes_text(figure.value), exact, source))
+    return found
+
+
+def _map(memory: MemoryMap, rows: list[Row]) -> list[Component]:
+    count = len(memory.segments.address) if memory.segments is not None else 0
+    hint = "Each bar is one segment that torch took from the driver, its blocks by address"
+    return [
+        html.H3(f"Address map · {text.counted(count, 'segment')}", title=hint),
+        _plot(MemoryPage.MAP, address_map(memory, rows)),
+    ]
+
+
+def _plot(id_: str, figure: dict[str, Any]) -> Component:
+    height = figure["layout"]["height"]
+    return dcc.Graph(id=id_, figure=figure, config=PLOT_CONFIG, style={"height": height})
+
+
+def _blocks(context: Context, rows: list[Row], nodes: bool = True) -> list[Component]:
+    ranked = sorted(rows, key=lambda row: (not row.nodes, -row.size_bytes))
+    shown = table(ranked)
+    for row in shown:
+        changes = {"page": "graph", "view": "", "node": None, "search": f"block:{row['address']}"}
+        if row["nodes"]:
+            row["links"]["address"] = result_view.link_to(context, changes)
+        for field in ("first", "last"):
+            if row[field]:
+                target = result_view.node_target(row[field])
+                row["links"][field] = result_view.link_to(context, target)
+    parts: list[Component] = [result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown)]
+    if len(ranked) > MOST_ROWS:
+        more = f"The table shows {MOST_ROWS:,} of {len(ranked):,} blocks."
+        parts.insert(0, html.P(more, className="note"))
+    return parts
+
+
+def _columns(nodes: bool) -> list[dict[str, Any]]:
+    number = {
+        "type": "rightAligned",
+        "cellClass": "number",
+        "valueFormatter": {"function": "shown(params)"},
+        "tooltipValueGetter": {"function": "exact(params)"},
+    }
+    link = {"cellRenderer": "NodeLink", "cellClass": "mono"}
+    words = {"flex": 2, "minWidth": 120, "filter": "agTextColumnFilter"}
+    hint = "A click finds the nodes that point into it"
+    columns: list[dict[str, Any]] = [
+        {"field": "address", "headerName": "Block", "headerTooltip": hint, "width": 150, **link},
+        {"field": "name", "headerName": "Tensor", "tooltipField": "name", **words},
+        {"field": "size", "headerName": "Size", "width": 92, **number},
+        {"field": "where", "headerName": "Where", "tooltipField": "where", **words},
+    ]
+    if nodes:
+        columns += [
+            {"field": "nodes", "headerName": "Nodes", "width": 72, **number},
+            {"field": "first", "headerName": "First", "width": 72, **link},
+            {"field": "last", "headerName": "Last", "width": 72, **link},
+        ]
+    else:
+        columns.append({"field": "pool", "headerName": "Pool", "width": 110})
+    columns.append(
+        {"field": "stack", "headerName": "Allocated at", "tooltipField": "stack", **words}
+    )
+    return columns
+
+
+def _captures(context: Context, recording: Recording) -> list[Component]:
+    store = context.store
+    opened = store.get(context.state.recording)
+
+    def make() -> tuple[Result, dict[str, Any]]:
+        with store.reading:
+            found, _ = steps_of(recording)
+            result = run_analysis("memory_steps", recording)
+        names = [recording.graphs[key].name for key, _ in found]
+        return result, steps_figure(names, [made for _, made in found])
+
+    result, figure = store.remember(
+        ("memory steps", opened.id), make, lambda made: 2_000 + 800 * len(made[0].rows)
+    )
+    if not result.present:
+        return _sentence(result_text.summary(result))
+    columns = [
+        result_view.column_of(column.name, column.unit, f"c{place}")
+        for place, column in enumerate(result.columns)
+    ]
+    return [
+        html.P(prose(result_text.summary(result)), className="summary"),
+        _plot(MemoryPage.CHART, figure),
+        result_view.grid(MemoryPage.BLOCKS, columns, result_view.rows_of(context, result)),
+        result_view.notes_of(result),
+    ]
+
+
+def _end(context: Context, recording: Recording) -> list[Component]:
+    process = 0
+    if context.state.graph:
+        process = recording.info(context.state.graph).process or 0
+    try:
+        with context.store.reading:
+            snapshot = recording.snapshot(process)
+    except FormatError as error:
+        return _sentence(f"It cannot be read: {error}.")
+    if snapshot is None:
+        return _sentence(NO_END)
+    rows = rows_of(snapshot)
+    how = "; ".join(snapshot.how)
+    return [
+        html.P(prose(f"From {how}." if how else ""), className="summary"),
+        html.P(prose(" ".join(snapshot.notes)), className="caution"),
+        *_map(snapshot, rows),
+        html.H3("Blocks"),
+        *_blocks(context, rows, nodes=False),
+    ]
+
+
+def skeleton() -> Component:
+    """Return the page with every id and no data."""
+    empty: dict[str, Any] = {"data": [], "layout": {"height": 100}}
+    return view(
+        "",
+        [
+            *[_plot(id_, empty) for id_ in (MemoryPage.MAP, MemoryPage.CHART)],
+            result_view.grid(MemoryPage.BLOCKS, [], []),
+        ],
+    )
+
+
+PAGE = Page(
+    name="memory",
+    title="Memory",
+    order=48,
+    description="Pools, blocks, and the nodes that point into them",
+    search_hint="Search nodes  /",
+    needs_graph=True,
+    place=("page", "recording", "graph", "body", "view", "executable"),
+    layout=layout,
+    skeleton=skeleton,
+)

@@ -1,0 +1,176 @@
+"""The page of memory, and the way from blocks to nodes and back, on made-up memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dash
+import pytest
+
+import capture
+from capture.analysis import Subject
+from capture.memory_map import Snapshot
+from capture.model import GraphInfo, Metadata, Recording
+from graphviz_app.app import create_app
+from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, steps_figure, use_map
+from graphviz_app.ids import Shell
+from graphviz_app.memory_rows import blocks_of, node_section, rows_of
+from graphviz_app.store import Store
+from tests.app.test_app import details_at, page_at
+from tests.helpers.synthetic_memory import (
+    BASE,
+    KEY,
+    OWN,
+    PINNED,
+    POOL,
+    SCALE,
+    copy,
+    graph,
+    kernel,
+    memory,
+    recording,
+    segment,
+)
+
+SNAPSHOT = Path(__file__).parents[1] / "data" / "memory" / "train_step_snapshot.pickle"
+
+
+@pytest.fixture(scope="module")
+def app() -> dash.Dash:
+    bare = Recording(
+        Metadata(),
+        [GraphInfo(key="k", name="k", node_count=1)],
+        loaded={"k": graph([copy(1, 2, 3)])},
+    )
+    named = [("run", recording()), ("bare", bare), ("file", capture.read(SNAPSHOT))]
+    return create_app(Store(named))
+
+
+def shown(app: dash.Dash, query: str, page: str = "/memory") -> str:
+    return json.dumps(page_at(app, page, query)[Shell.CONTENT]["children"])
+
+
+def test_blocks_stand_with_tensor_owner_and_nodes(app: dash.Dash) -> None:
+    content = shown(app, "?recording=run")
+    assert "Net: weight" in content
+    assert "train.py:12 make" in content
+    assert "block:0x7f0000000000" in content
+    assert "took 4 KiB more from the driver" in content
+    assert "1 nodes hold 1 addresses of memory that was free" in content
+
+
+def test_a_block_finds_its_nodes(app: dash.Dash) -> None:
+    store = Store([("run", recording())])
+    assert store.find("run", KEY, "", f"block:0x{BASE:x}") == [0, 1]
+    assert store.find("run", KEY, "", f"block:0x{POOL:x}") == [0, 2]
+    assert store.find("run", KEY, "", "block:0x5") == []
+    assert store.find("run", KEY, "", "block:tomorrow") == []
+    content = shown(app, f"?recording=run&graph={KEY}&search=block:0x{BASE:x}", "/graph")
+    assert content
+
+
+def test_a_node_tells_its_memory(app: dash.Dash) -> None:
+    details = details_at(app, page="graph", recording="run", graph=KEY, node=1)
+    assert "Net: weight, 512 B" in details
+    assert "graph's pool, free after the capture" in details
+    assert "Net: weight: 2 nodes" in details
+
+
+def test_captures_and_the_end_of_the_process(app: dash.Dash) -> None:
+    captures = shown(app, "?recording=run&view=captures")
+    assert "added 4 KiB to reserved memory" in captures
+    end = shown(app, "?recording=run&view=end")
+    assert "2 segments" in end
+    assert "0x7f1000000000" in end
+
+
+def test_absent_memory_says_why_and_how_to_record_it(app: dash.Dash) -> None:
+    for view in ("", "captures", "end"):
+        content = shown(app, f"?recording=bare&view={view}")
+        assert "cglens record --memory" in content
+
+
+def test_a_snapshot_file_is_shown_without_a_graph(app: dash.Dash) -> None:
+    content = shown(app, "?recording=file")
+    assert "10 segments" in content
+    assert "(1, 0)" in content
+    assert "train_step.py" in content
+    assert "Captures" not in content
+
+
+def test_damaged_memory_is_a_sentence() -> None:
+    def damaged() -> Any:
+        raise capture.errors.FormatError("synthetic damage")
+
+    whole = recording()
+    broken = Recording(
+        Metadata(),
+        list(whole.graphs.values()),
+        processes=whole.processes,
+        loaded={KEY: whole.graph(KEY)},
+        evidence={"memory": {KEY: damaged}, "snapshots": {"0": damaged}},
+    )
+    app = create_app(Store([("run", broken)]))
+    for view in ("", "captures", "end"):
+        assert "synthetic damage" in shown(app, f"?view={view}")
+
+
+def subject() -> Subject:
+    whole = recording()
+    return Subject(whole.graph(KEY), memory=whole.memory(KEY))
+
+
+def test_every_byte_of_a_segment_is_drawn_once() -> None:
+    found = memory()
+    figure = address_map(found, rows_of(found, subject()))
+    widths: dict[int, float] = {}
+    for trace in figure["data"]:
+        for y, width in zip(trace["y"], trace["x"], strict=True):
+            widths[y] = widths.get(y, 0) + width
+    assert widths == pytest.approx({0: 1.0, 1: 1.0})
+    # The graph's own pool comes first.
+    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("graph's (1, 0)")
+
+
+def test_use_goes_from_the_first_to_the_last_node() -> None:
+    figure = use_map(rows_of(memory(), subject()), 4)
+    spans = {
+        trace["hovertext"][i].split(",")[0]: (trace["base"][i], trace["x"][i])
+        for trace in figure["data"]
+        for i in range(len(trace["y"]))
+    }
+    assert spans[f"0x{BASE:x}"] == (0, 2)
+    assert spans[f"0x{POOL:x}"] == (0, 3)
+    assert spans[f"0x{PINNED:x}"] == (2, 1)
+
+
+def test_many_segments_and_blocks_stay_bounded() -> None:
+    from capture.memory.torch_snapshot import Tables, add_segments
+
+    found = memory()
+    blocks = [(512, "active_allocated" if n % 3 else "inactive") for n in range(4000)]
+    add_segments(
+        Tables(found),
+        [segment(BASE + n * (4 << 20), blocks, OWN if n == 99 else (0, 0)) for n in range(100)],
+    )
+    figure = address_map(found, rows_of(found))
+    assert len(figure["layout"]["yaxis"]["ticktext"]) == MOST_SEGMENTS
+    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("graph's")
+
+
+def test_nothing_to_draw_is_said() -> None:
+    empty = Snapshot(process="0")
+    assert address_map(empty, [])["layout"]["annotations"][0]["text"] == "Nothing was allocated."
+    assert use_map([], 0)["layout"]["annotations"]
+    assert steps_figure([], [])["data"][0]["y"] == []
+
+
+def test_a_node_without_addresses_says_so() -> None:
+    bare = Subject(graph([kernel(SCALE, 1, 2, 3)]), memory=memory())
+    section = node_section(bare, 0)
+    assert section is not None
+    assert "no number" in section.absent
+    assert blocks_of(bare, 0) == []
+    assert node_section(Subject(graph([])), 0) is None
