@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import readiness
+from .launch import RUNNER as RECORDED
 from .launch import child_command
 from .readiness import Failure, Readiness
 
@@ -41,11 +42,10 @@ def check(
         There is no such script.
     """
     command = child_command(target, args, module)
-    # The same rules as recording: what follows the interpreter says what is to be run.
-    if module:
-        kind = "module"
-    else:
-        kind = "function" if "function" in command[2:3] else "script"
+    # The same rules as recording say what is to be run.
+    kind = "module" if module else "script"
+    if command[1] == str(RECORDED) and command[2] == "function":
+        kind = "function"
     with tempfile.TemporaryDirectory(prefix="cglens-ready-") as folder:
         result = Path(folder) / "result.json"
         child = [sys.executable, str(RUNNER), str(result), str(limit_s), kind, target, *args]

@@ -62,6 +62,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "        layer(x)\n",
         encoding="utf-8",
     )
+    (folder / "words.py").write_text(
+        "import sys, torch\n"
+        "assert sys.argv[1:] == ['function', '--json'], sys.argv\n"
+        "assert __name__ == '__main__'\n"
+        "x = torch.randn(3, device='cuda')\n"
+        "with torch.cuda.graph(torch.cuda.CUDAGraph()):\n"
+        "    y = x + 1\n",
+        encoding="utf-8",
+    )
     (folder / "plain.py").write_text("import torch\ntorch.randn(3).sum()\n", encoding="utf-8")
     return folder
 
@@ -104,6 +113,14 @@ def test_what_cannot_be_told_is_2(mixed: Path, words: list[str], said: str) -> N
     done = cglens(*words, cwd=mixed)
     assert done.returncode == 2, done.stderr
     assert said in done.stdout
+
+
+@pytest.mark.parametrize("how", [["words.py"], ["-m", "words"]])
+def test_the_workloads_own_words_are_left_alone(mixed: Path, how: list[str]) -> None:
+    pytest.importorskip("torch")
+    done = cglens(*how, "function", "--json", cwd=mixed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing was found" in done.stdout
 
 
 def test_a_missing_script_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
