@@ -93,21 +93,36 @@ class Stacks:
         """
         if frame is None:
             return outer, None, False
+        # This runs for every operator of a script: the mark is looked for until it is found.
         first = frame
         marked: FrameType | None = None
         based = False
         key: list[int] = []
+        add = key.append
         base_code, base_frame = base.code, base.frame
         while frame is not None:
             code = frame.f_code
-            key += (id(code), frame.f_lasti)
-            if code is mark and marked is None:
-                marked = frame
+            add(id(code))
+            add(frame.f_lasti)
             if code is base_code and id(frame) == base_frame:
                 based = True
-                outer = base.outer
+                break
+            if code is mark:
+                marked = frame
                 break
             frame = frame.f_back
+        if marked is not None:
+            frame = marked.f_back
+            while frame is not None:
+                code = frame.f_code
+                add(id(code))
+                add(frame.f_lasti)
+                if code is base_code and id(frame) == base_frame:
+                    based = True
+                    break
+                frame = frame.f_back
+        if based:
+            outer = base.outer
         if outer >= 0:
             key.append(~outer)
         found = self._known.get(tuple(key))
