@@ -9,6 +9,7 @@ inside a structure is therefore doubtful, unless both values are floats of few d
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -137,6 +138,25 @@ def is_structure(declared: str, size_bytes: int) -> bool:
         return size_bytes not in (4, 8)
     pointers = type_.startswith(("std::array<char*", "std::array<char *"))
     return not (type_.endswith("*") or pointers or size_bytes in _NUMBERS.get(type_, ()))
+
+
+_INTEGERS = frozenset(
+    {"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"}
+)
+
+
+@lru_cache(maxsize=4096)
+def _declared(name: str, count: int) -> tuple[str, ...]:
+    found = signature(name)
+    return tuple(found) if found is not None and len(found) == count else ("",) * count
+
+
+def is_plain_integer(kernel: Kernel, index: int, size_bytes: int) -> bool:
+    """Say whether a parameter is an integer: by its declared type, or of 4 bytes without one."""
+    declared = _declared(kernel.name, len(kernel.parameters or []))[index]
+    if declared:
+        return declared in _INTEGERS and not is_structure(declared, size_bytes)
+    return size_bytes == 4
 
 
 def _floats(before: bytes, after: bytes) -> tuple[float, float] | None:
