@@ -108,15 +108,15 @@ def positions_in(subject: Subject, address: int) -> list[int]:
     return subject.nodes_at.get(address, [])
 
 
-def blocks_of(subject: Subject, position: int) -> list[tuple[int, str]]:
-    """Return (address, name) of the blocks that a node points into and others do too."""
-    found: dict[int, str] = {}
+def blocks_of(subject: Subject, position: int) -> list[tuple[int, str, str]]:
+    """Return (address, name, how many nodes) of blocks that a node and others point into."""
+    found: dict[int, tuple[int, str, str]] = {}
     for _, place in subject.pointers_at.get(position, []):
         nodes = positions_in(subject, place.start)
         if place.kind != "unresolved" and len(nodes) > 1:
             name = place.name or text.address_text(place.start)
-            found[place.start] = f"{name}: {text.counted(len(nodes), 'node')}"
-    return list(found.items())[:MOST_IN_PANEL]
+            found[place.start] = (place.start, name, text.counted(len(nodes), "node"))
+    return list(found.values())[:MOST_IN_PANEL]
 
 
 def node_section(subject: Subject, position: int) -> Section | None:
@@ -135,7 +135,7 @@ def node_section(subject: Subject, position: int) -> Section | None:
     return Section(
         "Memory",
         facts=facts,
-        columns=("what", "block", "offset"),
+        columns=("arg.", "memory", "offset"),
         rows=rows,
         notes=notes,
         source="Addresses of the node, looked up in torch's memory just after the capture",
@@ -144,16 +144,23 @@ def node_section(subject: Subject, position: int) -> Section | None:
 
 def _pointer_row(memory: Memory, item: Pointer) -> tuple[str, ...]:
     word, place = item
+    which = (
+        str(word.argument) if word.argument >= 0 else {"argument": "?"}.get(word.role, word.role)
+    )
     if place.kind == "unresolved":
-        return argument_of(item), text.address_text(word.address), ""
-    size = f", {text.bytes_text(place.size_bytes)}" if place.size_bytes else ""
-    name = place.name or text.address_text(place.start)
-    return argument_of(item), f"{name}{size}", f"{word.address - place.start:,}"
+        return which, text.address_text(word.address), ""
+    name = place.name.rpartition(": ")[2] or text.address_text(place.start)
+    return which, name, f"{word.address - place.start:,}"
 
 
 def _note(memory: Memory, item: Pointer) -> str:
     word, place = item
-    words = [where(place, memory.pool) if place.kind != "unresolved" else "not known"]
+    words = [argument_of(item)] if word.role == "argument" else []
+    if place.name:
+        words.append(place.name)
+    words.append(where(place, memory.pool) if place.kind != "unresolved" else "not known")
+    if place.size_bytes:
+        words[-1] += f", {text.bytes_text(place.size_bytes)}"
     if word.guess:
         words.append("may be a number")
     wrong = fault(item, memory.pool, memory.asked_ranges)

@@ -39,7 +39,8 @@ def where(place: Place, own: tuple[int, int] | None) -> str:
             if place.pool == (0, 0)
             else f"pool {place.pool}"
         )
-        state = {"free": "free after the capture", "awaiting_free": "waiting to be freed"}
+        after = "free after the capture" if place.pool == own else "free"
+        state = {"free": after, "awaiting_free": "waiting to be freed"}
         return f"{pool}, {state.get(place.state, place.state)}"
     return {
         "graph": f"allocated by node {place.owner}",

@@ -93,8 +93,9 @@ def run(subject: Subject) -> Result:
         result.summary = "No node points at memory that was free when the capture had ended."
     else:
         result.summary = (
-            "{nodes} nodes hold {addresses} addresses of memory that was free, or nobody's, when "
-            "the capture had ended; {certain} of them are certain to be addresses."
+            f"{{nodes}} node{'s hold' if len(marks) != 1 else ' holds'} {{addresses}} "
+            f"address{'es' if len(result.rows) != 1 else ''} of memory that was free, or nobody's, "
+            f"when the capture had ended; certain to be addresses: {{certain}}."
         )
         result.severity = Severity.WARNING if certain else Severity.NOTICE
         result.notes.append(WHY)

@@ -133,9 +133,10 @@ def pointing(context: Context, position: int) -> Children:
         return []
     found = sections([section])
     links: Children = []
-    for start, name in memory_rows.blocks_of(subject, position):
+    for start, name, count in memory_rows.blocks_of(subject, position):
         changes = {"page": "graph", "search": f"block:{text.address_text(start)}"}
-        links.append(html.Li(go_link(context, name, changes, className="neighbour")))
+        label = [html.Span(name, className="name"), html.Span(count, className="note")]
+        links.append(html.Li(go_link(context, label, changes, className="neighbour")))
     if links:
         head = html.H3("Nodes of the same memory", title="Finds the nodes that point into a block")
         found.append(html.Section([head, html.Ul(links, className="links")]))

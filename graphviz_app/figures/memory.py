@@ -24,6 +24,14 @@ MOST_SEGMENTS = 60
 MOST_PIECES = 6_000
 MOST_BARS = 60
 BAR_HEIGHT = 18
+AXIS_TITLE: dict[str, Any] = {"standoff": 6, "font": {"size": 12}}
+FEW_NODES = 12
+OUTSIDE = ("outside", "outside torch's allocator", "#999999")
+STEPS = (
+    ("reserved before", "#B9BDC4"),
+    ("added by the capture", "#009E73"),
+    ("given back", "#D55E00"),
+)
 
 
 def group_of(row: Row) -> str:
@@ -72,7 +80,7 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
         traces.append(_bars(words, colour, base, width, y, hover))
     layout = _layout(len(shown))
     layout["xaxis"] |= {"range": [0, 1], "tickformat": ",.0%"}
-    layout["xaxis"]["title"] = {"text": "share of the segment", "standoff": 6}
+    layout["xaxis"]["title"] = {"text": "share of the segment", **AXIS_TITLE}
     layout["yaxis"] |= {"tickvals": list(range(len(shown))), "ticktext": labels}
     return {"data": traces, "layout": layout}
 
@@ -131,10 +139,12 @@ def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
             traces.append(_spans(words, colour, held, spans))
     outside = [(place, row) for place, row in enumerate(largest) if row.segment < 0]
     if outside:
-        traces.append(_spans("outside torch's allocator", "#999999", outside, spans))
+        traces.append(_spans(*OUTSIDE[1:], outside, spans))
     layout = _layout(len(largest))
     layout["xaxis"] |= {"range": [0, max(1, count)], "tickformat": ",d"}
-    layout["xaxis"]["title"] = {"text": "node, in creation order", "standoff": 6}
+    if count <= FEW_NODES:
+        layout["xaxis"]["dtick"] = 1
+    layout["xaxis"]["title"] = {"text": "node, in creation order", **AXIS_TITLE}
     names = [
         (row.name.rpartition(": ")[2][-24:] or text.address_text(row.address))
         + f" · {text.bytes_text(row.size_bytes)}"
@@ -190,16 +200,19 @@ def steps_figure(names: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
     added = [max(0, step.added_bytes) for step in steps]
     given = [max(0, -step.added_bytes) for step in steps]
     traces = [
-        bars("reserved before", "#B9BDC4", kept, texts),
-        bars("added by the capture", "#009E73", added, texts),
+        bars(*STEPS[0], kept, texts),
+        bars(*STEPS[1], added, texts),
     ]
     if any(given):
-        traces.append(bars("given back", "#D55E00", given, texts))
+        traces.append(bars(*STEPS[2], given, texts))
     layout = _layout(1)
     layout |= {"height": 260, "barmode": "stack", "bargap": 0.2}
-    layout["xaxis"] |= {"title": {"text": "graph, in order of capture"}, "tickformat": ",d"}
+    layout["xaxis"] |= {
+        "title": {"text": "graph, in order of capture", **AXIS_TITLE},
+        "tickformat": ",d",
+    }
     layout["yaxis"] = {
-        "title": {"text": f"reserved ({unit})"},
+        "title": {"text": f"reserved ({unit})", **AXIS_TITLE},
         "rangemode": "tozero",
         "fixedrange": True,
     }
@@ -229,16 +242,15 @@ def _bars(
 
 def _layout(bars: int) -> dict[str, Any]:
     return {
-        "height": 110 + BAR_HEIGHT * max(2, bars),
-        "margin": {"l": 210, "r": 12, "t": 34, "b": 46},
+        "height": 72 + BAR_HEIGHT * max(2, bars),
+        "margin": {"l": 210, "r": 12, "t": 6, "b": 46},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "barmode": "overlay",
         "bargap": 0.25,
         "hovermode": "closest",
         "dragmode": "zoom",
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
+        "showlegend": False,
         "xaxis": {"zeroline": False, "showgrid": False, "tickfont": {"size": 12}},
         "yaxis": {"autorange": "reversed", "fixedrange": True, "tickfont": {"size": 11}},
         "font": {"size": 12},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from dash import dcc, html
@@ -23,7 +24,7 @@ from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..context import Context
 from ..facts import Fact
-from ..figures.memory import address_map, steps_figure, use_map
+from ..figures.memory import GROUPS, OUTSIDE, STEPS, address_map, steps_figure, use_map
 from ..ids import MemoryPage
 from ..memory_rows import MOST_ROWS, Row, rows_of, table
 from . import Page
@@ -61,7 +62,7 @@ def layout(context: Context) -> Component:
 
 def view(chosen: str, parts: list[Component], graphs: bool = True) -> Component:
     """Return the page around its parts."""
-    names = VIEWS if graphs else VIEWS[-1:]
+    names = VIEWS if graphs else (("end", "Snapshot", "All that the file holds"),)
     return html.Div(
         className="memory-page",
         children=[
@@ -104,16 +105,18 @@ def _graph(context: Context) -> list[Component]:
     rows = rows_of(memory, subject)
     pools = store.result(*place, "pools", state.executable)
     stale = store.result(*place, "stale_pointers", state.executable)
+    use = use_map(rows, len(subject.graph))
     return [
         html.Dl([fact_head(fact) for fact in _facts(pools)], className="head-facts"),
-        html.P(prose(" ".join(memory.notes)), className="caution"),
+        *_caution(memory),
         html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
         *_map(memory, rows),
         html.H3(
             "Use in node order",
             title="From the first to the last node that holds an address in the block",
         ),
-        _plot(MemoryPage.CHART, use_map(rows, len(subject.graph))),
+        _legend(use, BLOCK_COLOURS),
+        _plot(MemoryPage.CHART, use),
         html.H3("Blocks"),
         *_blocks(context, rows),
     ]
@@ -137,11 +140,34 @@ def _facts(pools: Result) -> list[Fact]:
 
 def _map(memory: MemoryMap, rows: list[Row]) -> list[Component]:
     count = len(memory.segments.address) if memory.segments is not None else 0
+    figure = address_map(memory, rows)
     hint = "Each bar is one segment that torch took from the driver, its blocks by address"
     return [
         html.H3(f"Address map · {text.counted(count, 'segment')}", title=hint),
-        _plot(MemoryPage.MAP, address_map(memory, rows)),
+        _legend(figure, BLOCK_COLOURS),
+        _plot(MemoryPage.MAP, figure),
     ]
+
+
+def _caution(memory: MemoryMap) -> list[Component]:
+    notes = " ".join(memory.notes)
+    return [html.P(prose(notes), className="caution")] if notes else []
+
+
+def _legend(figure: dict[str, Any], entries: Sequence[tuple[str, str]]) -> Component:
+    """Return the meanings of the colours that a figure has."""
+    drawn = {trace["name"] for trace in figure["data"]}
+    items = [
+        html.Span(
+            [html.I(className="chip", style={"background": colour}), words], className="legend-item"
+        )
+        for words, colour in entries
+        if words in drawn
+    ]
+    return html.Div(items, className="memory-legend")
+
+
+BLOCK_COLOURS = [(words, colour) for _, words, colour in (*GROUPS, OUTSIDE)]
 
 
 def _plot(id_: str, figure: dict[str, Any]) -> Component:
@@ -219,6 +245,7 @@ def _captures(context: Context, recording: Recording) -> list[Component]:
     ]
     return [
         html.P(prose(result_text.summary(result)), className="summary"),
+        _legend(figure, STEPS),
         _plot(MemoryPage.CHART, figure),
         result_view.grid(MemoryPage.BLOCKS, columns, result_view.rows_of(context, result)),
         result_view.notes_of(result),
@@ -240,7 +267,7 @@ def _end(context: Context, recording: Recording) -> list[Component]:
     how = "; ".join(snapshot.how)
     return [
         html.P(prose(f"From {how}." if how else ""), className="summary"),
-        html.P(prose(" ".join(snapshot.notes)), className="caution"),
+        *_caution(snapshot),
         *_map(snapshot, rows),
         html.H3("Blocks"),
         *_blocks(context, rows, nodes=False),

@@ -58,7 +58,7 @@ def test_blocks_stand_with_tensor_owner_and_nodes(app: dash.Dash) -> None:
     assert "train.py:12 make" in content
     assert "block:0x7f0000000000" in content
     assert "took 4 KiB more from the driver" in content
-    assert "1 nodes hold 1 addresses of memory that was free" in content
+    assert "1 node holds 1 address of memory that was free" in content
 
 
 def test_a_block_finds_its_nodes(app: dash.Dash) -> None:
@@ -73,9 +73,11 @@ def test_a_block_finds_its_nodes(app: dash.Dash) -> None:
 
 def test_a_node_tells_its_memory(app: dash.Dash) -> None:
     details = details_at(app, page="graph", recording="run", graph=KEY, node=1)
-    assert "Net: weight, 512 B" in details
+    assert "Net: weight" in details
+    assert "common pool, allocated, 512 B" in details
     assert "graph's pool, free after the capture" in details
-    assert "Net: weight: 2 nodes" in details
+    assert "Nodes of the same memory" in details
+    assert "2 nodes" in details
 
 
 def test_captures_and_the_end_of_the_process(app: dash.Dash) -> None:
