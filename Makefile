@@ -35,6 +35,7 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/test.stamp lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests --ignore=tests/browser
 	$(BIN)/python -m pytest $(BROWSER_ARGS) tests/browser
+	$(BIN)/cglens check graphviz_app/samples/batch_sizes.cgl --policy .ci/policy.toml
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from typing import Any
 
 from capture.analysis import run_analysis
 from capture.compare import GraphDiff, GraphPair, Measure, NodeChange, RecordingDiff
+from capture.compare.changes import place
 from capture.compare.update import UpdateVerdict
 
 from . import result_text
@@ -202,7 +203,8 @@ def change_rows(changes: list[NodeChange]) -> Iterator[tuple[str, ...]]:
         groups.items(), key=lambda item: -abs(sum(change.cost_ns or 0 for change in item[1]))
     )
     for (kind, what, how), alike in ordered:
-        paths = [path_text(change) for change in alike[:MOST_PATHS]]
+        ordered_alike = sorted(alike, key=place)
+        paths = [path_text(change) for change in ordered_alike[:MOST_PATHS]]
         if len(alike) > MOST_PATHS:
             paths.append(f"and {count_text(len(alike) - MOST_PATHS)} more")
         yield kind, ", ".join(paths), what, how, _time(alike)

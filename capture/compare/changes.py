@@ -87,8 +87,13 @@ def count_changes(
 
 def costly(change: NodeChange) -> tuple[int, list[int]]:
     """Return what to sort by for the most costly first, then by place."""
+    return -abs(change.cost_ns or 0), place(change)
+
+
+def place(change: NodeChange) -> list[int]:
+    """Return what to sort by for the order of the graph before, added nodes by their own."""
     path = change.before if change.before is not None else change.after or ""
-    return -abs(change.cost_ns or 0), [int(part) for part in path.split("/") if part]
+    return [int(part) for part in path.split("/") if part]
 
 
 class Operators:
