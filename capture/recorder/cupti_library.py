@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 from ..errors import MissingDependencyError, RecordingError
 
 MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
-RESOURCE_DOMAIN = 3
+RUNTIME_DOMAIN, RESOURCE_DOMAIN = 2, 3
+LAUNCH_KERNEL = 211
+"""``cudaLaunchKernel`` among the callbacks of the runtime."""
 NODE_CLONED = 20
 MULTIPLE_SUBSCRIBERS = 39
 _NO_PERMISSION = {
@@ -35,6 +37,7 @@ _OLDEST = 18
 
 _LONG = struct.Struct("<Q")
 _KIND = struct.Struct("<I")
+_CALL = struct.Struct("<I60xI")
 # start, end, stream, correlation, graph node: leading fields of each record, with what is between.
 _KERNEL_FIELDS = struct.Struct("<16xQQ16xI40xI48xQ")
 _COPY_FIELDS = struct.Struct("<16xQQ8xII16xQ")
@@ -157,6 +160,7 @@ class Cupti:
         self._caught = threading.local()
         self._lengths: dict[int, int] = {}
         self._others: list[Other] = []
+        self._launched: list[int] = []
         self.dropped = 0
         self.buffers_refused = 0
         self.problem = ""
@@ -207,7 +211,13 @@ class Cupti:
         read = struct.Struct("<QQQQ").unpack
 
         def callback(user: int, domain: int, number: int, data: int) -> None:
-            if number != NODE_CLONED or not data:
+            if domain == RUNTIME_DOMAIN and data:
+                # CUpti_CallbackData: whether the call begins, and its correlation.
+                begins, correlation = _CALL.unpack(ctypes.string_at(data, _CALL.size))
+                if not begins:
+                    self._launched.append(correlation)
+                return
+            if domain != RESOURCE_DOMAIN or number != NODE_CLONED or not data:
                 return
             # CUpti_ResourceData: context, handle, descriptor -> CUpti_GraphData.
             descriptor = _LONG.unpack(ctypes.string_at(data + 16, 8))[0]
@@ -223,6 +233,27 @@ class Cupti:
             RESOURCE_DOMAIN,
             NODE_CLONED,
         )
+
+    def watch_launches(self, wanted: bool) -> None:
+        """Start or stop noting the correlations of kernels that are launched outside graphs.
+
+        Raises
+        ------
+        CuptiError
+            This CUPTI does not call back for launches.
+        """
+        self._call(
+            "cuptiEnableCallback",
+            ctypes.c_uint32(wanted),
+            self._subscriber,
+            RUNTIME_DOMAIN,
+            LAUNCH_KERNEL,
+        )
+
+    def launched(self) -> list[int]:
+        """Return and forget the correlations that were noted."""
+        found, self._launched = self._launched, []
+        return found
 
     def unsubscribe(self) -> None:
         """Let go of the subscription, so that others can have it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable
 
 from ..outside import BETWEEN, INSIDE, Outside
@@ -39,19 +38,15 @@ class OutsideWork:
         self._others = array("Q")
         self._nodes = array("Q")
         self._launches: set[int] = set()
-        self._entries: list[int] = []
+        self._inside: set[int] = set()
 
-    def add(
-        self, nodes: Iterable[Record], others: Iterable[Other], entries: Iterable[int] = ()
-    ) -> None:
+    def add(self, nodes: Iterable[Record], others: Iterable[Other]) -> None:
         """Take records of the window that is open.
 
         Parameters
         ----------
         nodes, others : iterable
             Records with and without a graph node.
-        entries : iterable of int
-            Correlations of the events that were recorded just before replays.
         """
         for node in nodes:
             self._nodes.extend((node.start_ns, node.end_ns))
@@ -61,14 +56,18 @@ class OutsideWork:
                 self.result.dropped_records += 1
             else:
                 self._others.extend(other)
-        self._entries += entries
+
+    def inside(self, launches: Iterable[int]) -> None:
+        """Take the correlations of kernels that were launched inside a call of ``replay()``."""
+        self._inside.update(launches)
+        self.result.place_known = True
 
     def close(self) -> None:
         """End the window and sum it up."""
         nodes, others = self._nodes, self._others
-        launches, entries = self._launches, sorted(self._entries)
+        launches, inside = self._launches, self._inside
         self._nodes, self._others = array("Q"), array("Q")
-        self._launches, self._entries = set(), []
+        self._launches, self._inside = set(), set()
         launches.discard(0)  # what the device launches has no launch of its own
         if not nodes:
             return
@@ -79,7 +78,6 @@ class OutsideWork:
         result.window_ns += end - begin
         graph_spans = sorted(zip(nodes[::2], nodes[1::2], strict=True))
         spans: list[tuple[int, int]] = []
-        inside = _inside(sorted(launches), entries)
         for row in range(0, len(others), _WIDTH):
             other = Other(*others[row : row + _WIDTH])
             if not begin <= other.start_ns < end:
@@ -98,7 +96,6 @@ class OutsideWork:
         result.graphs_ns += _covered(graph_spans)
         result.outside_ns += _covered(spans)
         result.busy_ns += _covered(sorted(graph_spans + spans))
-        result.place_known = result.place_known or bool(entries)
 
     def finish(self) -> Outside:
         """Return everything, longest first."""
@@ -117,23 +114,6 @@ class OutsideWork:
             result.longest_ns.append(sums[2])
         self._rows = {}
         return result
-
-
-class _inside:  # noqa: N801 - used like a set
-    """Correlations of work that was launched inside a call of ``replay()``."""
-
-    def __init__(self, launches: list[int], entries: list[int]) -> None:
-        self._launches = launches
-        self._entries = entries
-
-    def __contains__(self, correlation: int) -> bool:
-        if not self._entries:
-            return False
-        place = bisect_left(self._launches, correlation)
-        if place == len(self._launches):
-            return False
-        before = bisect_left(self._entries, self._launches[place]) - 1
-        return before >= 0 and self._entries[before] < correlation
 
 
 def _covered(spans: list[tuple[int, int]]) -> int:

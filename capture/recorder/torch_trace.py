@@ -97,6 +97,7 @@ class ReplayTracer:
         self._records = 0
         self._patched: list[tuple[Any, str, Any, Any]] = []
         self._outside: OutsideWork | None = OutsideWork()
+        self._tells_launches = True
 
     @property
     def open(self) -> bool:
@@ -240,9 +241,14 @@ class ReplayTracer:
             self.release(f"tracing failed: {type(error).__name__}: {error}")
             return launch()
         self._used = self._used or trace
+        watched = trace and self._watch_launches()
         self.cost_ns += clock() - start
-        result = launch()
-        start = clock()
+        try:
+            result = launch()
+        finally:
+            start = clock()
+            if watched:
+                self._unwatch_launches()
         try:
             after.record()
             plan.count(trace, (before, after))
@@ -256,6 +262,23 @@ class ReplayTracer:
         if interrupt is not None:
             raise interrupt
         return result
+
+    def _watch_launches(self) -> bool:
+        """Note what torch launches beside the graph inside a replay, where CUPTI can tell."""
+        if self._cupti is None or self._outside is None or not self._tells_launches:
+            return False
+        try:
+            self._cupti.watch_launches(True)
+        except CuptiError:
+            self._tells_launches = False
+        return self._tells_launches
+
+    def _unwatch_launches(self) -> None:
+        assert self._cupti is not None
+        with suppress(Exception):
+            self._cupti.watch_launches(False)
+        if self._outside is not None:
+            self._outside.inside(self._cupti.launched())
 
     @staticmethod
     def _events() -> tuple[Any, Any]:

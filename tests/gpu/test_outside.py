@@ -63,6 +63,12 @@ def test_work_between_replays_is_seen_with_its_share(tmp_path: Path) -> None:
     assert rows["host to device", "memcpy"] == 20 - 3
     scans = sum(count for (name, _), count in rows.items() if "scan" in name)
     assert scans == 20 - 3
+    # A graph with dropout: torch fills seed and offset before it launches the graph.
+    assert outside.place_known
+    places = list(zip(outside.name, outside.place, outside.count, strict=True))
+    filled = [(place, count) for name, place, count in places if "FillFunctor" in name]
+    assert filled == [("replay", 2 * (20 - 3))]
+    assert {place for name, place, _ in places if "FillFunctor" not in name} == {"between"}
     assert 0 < outside.outside_ns <= outside.busy_ns <= outside.window_ns
     assert outside.graphs_ns <= outside.busy_ns
     assert outside.dropped_records == 0

@@ -34,6 +34,7 @@ class FakeCupti:
     """Writes a record for each node that runs while it is enabled."""
 
     made: FakeCupti
+    silent = False
     refuses = ""
 
     def __init__(self) -> None:
@@ -44,6 +45,8 @@ class FakeCupti:
         self.dropped = 0
         self.written: list[Record] = []
         self.beside: list[Other] = []
+        self.heard: list[int] = []
+        self.watching = False
         self.launches = 0
 
     def subscribe(self, on_clone: Callable[[int, int], None]) -> None:
@@ -77,6 +80,15 @@ class FakeCupti:
 
     def records(self) -> list[Record]:
         found, self.written = self.written, []
+        return found
+
+    def watch_launches(self, wanted: bool) -> None:
+        if self.silent:
+            raise CuptiError("cuptiEnableCallback", 1, "CUPTI_ERROR_INVALID_PARAMETER")
+        self.watching = wanted
+
+    def launched(self) -> list[int]:
+        found, self.heard = self.heard, []
         return found
 
     def others(self) -> list[Other]:
@@ -191,8 +203,37 @@ def test_work_between_traced_replays_is_summed_up(tracer: ReplayTracer) -> None:
     assert outside.outside_ns == 2 * 33 + 4 * 6
     assert outside.busy_ns == 2 * 33 + 4 * 13
     assert outside.place == ["between", "between"]
-    assert not outside.place_known
+    assert outside.place_known
     assert tracer.outside() is None
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_what_torch_launches_inside_a_replay_is_told_apart(
+    tracer: ReplayTracer, monkeypatch: pytest.MonkeyPatch, silent: bool
+) -> None:
+    monkeypatch.setattr(FakeCupti, "silent", silent)
+    replay = executable(tracer, 1)
+    plain = FakeCupti.made.run
+
+    def with_random_numbers(nodes: range) -> None:
+        number = 70_000 + FakeCupti.made.launches
+        if FakeCupti.made.watching:
+            FakeCupti.made.heard.append(number)
+        if FakeCupti.made.enabled:
+            start = FakeCupti.made.launches * 1000 + 900
+            FakeCupti.made.beside.append(Other(CONCURRENT_KERNEL, start, start + 4, 7, number, 0))
+        plain(nodes)
+
+    monkeypatch.setattr(FakeCupti.made, "run", with_random_numbers)
+    for _ in range(20):
+        replay()
+    tracer.results()
+    outside = tracer.outside()
+    assert outside is not None
+    # The first of each window ran before its first node.
+    assert (outside.count, outside.place) == ([2], ["between" if silent else "replay"])
+    assert outside.place_known is not silent
+    assert not FakeCupti.made.watching
 
 
 def test_without_traced_replays_nothing_is_said_of_other_work(tracer: ReplayTracer) -> None:
