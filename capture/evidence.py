@@ -14,6 +14,7 @@ import msgspec
 
 from .benchmarks import Benchmark
 from .errors import FormatError, InvalidGraphError
+from .memory_checks import check as check_memory
 from .memory_map import (
     BLOCK_COLUMNS,
     EVENT_COLUMNS,
@@ -25,7 +26,6 @@ from .memory_map import (
     MemoryMap,
     Snapshot,
 )
-from .memory_map import check as check_memory
 from .origins import NODE_COLUMNS as ORIGIN_COLUMNS
 from .origins import PHASES, Origins
 from .outside import WORK_COLUMNS, Compilation, Outside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..memory.pointers import words
+from ..memory.words import words
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
 from .schedule import CYCLE
 from .subject import Subject

@@ -17,19 +17,17 @@ from contextlib import suppress
 from time import perf_counter_ns as clock
 from typing import Any
 
-from ..driver.records import RELAXED
 from ..memory.addresses import addresses
 from ..memory.torch_snapshot import Tables, add_events, add_segments, add_sums, pool_of
-from ..memory_map import Mark, Memory, MemoryMap, Names, Ranges, Snapshot
+from ..memory_map import Mark, Memory, MemoryMap, Names, Snapshot
 from ..model import Graph
 from . import torch_allocator
 from .launch import MEMORY
+from .memory_ranges import add_ranges, relaxed
 from .open_capture import OpenCapture
 
 MAX_EVENTS = 200_000
 """Events of one capture that the history we switch on keeps."""
-MAX_ASKED = 2_000
-"""Addresses outside torch's memory that CUDA is asked about, per graph."""
 NAMING_BUDGET_NS = 2_000_000_000
 """What finding names of tensors may take, over the whole process."""
 OTHER_ALLOCATOR = (
@@ -129,7 +127,7 @@ class MemorySource:
             return at < len(ordered) and ordered[at] < begin + segment["total_size"]
 
         add_segments(tables, segments, wanted)
-        self._ranges(driver, memory, ordered, segments)
+        add_ranges(driver, memory, ordered, segments)
         self._names(memory)
         if memory.history == "switched on":
             self._events(tables)
@@ -177,61 +175,11 @@ class MemorySource:
         current = [item for item in memory.counters if item.mark == number]
         if len(current) == 1:
             with suppress(Exception):
-                found = self._relaxed(driver, driver.memory_info)
+                found = relaxed(driver, driver.memory_info)
                 current[0].driver_free_bytes, current[0].driver_total_bytes = found
         cost = clock() - start
         self.cost_ns += cost
         memory.marks[number] = Mark(name=name, unix_us=memory.marks[number].unix_us, cost_ns=cost)
-
-    @staticmethod
-    def _relaxed(driver: Any, call: Any, *arguments: Any) -> Any:
-        """Call the driver whatever other threads capture."""
-        mode = driver.exchange_capture_mode(RELAXED)
-        try:
-            return call(*arguments)
-        finally:
-            driver.exchange_capture_mode(mode)
-
-    def _ranges(
-        self, driver: Any, memory: Memory, ordered: list[int], segments: list[dict[str, Any]]
-    ) -> None:
-        """Ask CUDA about the addresses that lie outside torch's memory."""
-        spans = sorted((s["address"], s["address"] + s["total_size"]) for s in segments)
-        outside, at = [], 0
-        for address in ordered:
-            while at < len(spans) and spans[at][1] <= address:
-                at += 1
-            if at == len(spans) or address < spans[at][0]:
-                outside.append(address)
-        ranges, end = Ranges(), 0
-
-        def ask() -> None:
-            nonlocal end
-            for address in outside[:MAX_ASKED]:
-                if address < end:
-                    continue
-                found = driver.range_of(address)
-                if found is not None:
-                    ranges.address.append(found.start)
-                    ranges.size_bytes.append(found.size_bytes)
-                    ranges.kind.append(found.kind)
-                    end = max(end, found.start + found.size_bytes)
-
-        try:
-            self._relaxed(driver, ask)
-            memory.asked_ranges = len(outside) <= MAX_ASKED
-        except Exception as error:
-            memory.notes.append(
-                f"CUDA could not be asked about memory outside torch: {type(error).__name__}: "
-                f"{error}"
-            )
-        if ranges.address:
-            memory.ranges = ranges
-        if len(outside) > MAX_ASKED:
-            memory.notes.append(
-                f"CUDA was asked about the first {MAX_ASKED} of {len(outside)} numbers that may be "
-                f"addresses outside torch's memory."
-            )
 
     def _names(self, memory: MemoryMap) -> None:
         """Name the storages of parameters and the like that lie in the segments kept."""

@@ -3,8 +3,9 @@ from __future__ import annotations
 from capture.codec import decode_evidence, encode_evidence
 from capture.evidence import STORED
 from capture.memory.lifetimes import lifetimes, node_lifetimes, peak
-from capture.memory.pointers import resolve, words
+from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, pool_sums, shares, step
+from capture.memory.words import words
 from capture.memory_map import ACTIONS, Events
 from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import capture.formats as formats
 from capture.errors import FormatError, UnknownFormatError
 from capture.memory.snapshot_file import read_snapshot
-from capture.memory_map import STATES, Snapshot, check
+from capture.memory_checks import check
+from capture.memory_map import STATES, Snapshot
 from graphviz_app.cli import main
 from tests.helpers.recordings import assert_equal
 

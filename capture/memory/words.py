@@ -1,0 +1,161 @@
+"""Numbers of a graph's nodes that are, or may be, addresses: arguments, copies, memsets. Pure."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..arguments import signature
+from ..model import Graph, Kernel
+from .addresses import END, LOWEST
+
+_SCALARS = frozenset(
+    (
+        *("bool", "char", "signed char", "unsigned char", "short", "unsigned short"),
+        *("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"),
+        *("float", "double", "__half", "c10::Half", "c10::BFloat16"),
+    )
+)
+
+
+class Word(NamedTuple):
+    """A number of a node that is, or may be, an address."""
+
+    node: str
+    """Path."""
+    address: int
+    role: str
+    """``"argument"``, ``"source"``, ``"destination"``, ``"operation"`` or ``"allocation"``."""
+    argument: int = -1
+    """Index of the kernel's parameter; -1 where there is none."""
+    offset_bytes: int = 0
+    """In the kernel's argument buffer."""
+    size_bytes: int | None = None
+    """How many bytes the node touches from there on; ``None`` where that is not known."""
+    writes: bool | None = None
+    """Whether it is written; ``None`` where that is not known."""
+    guess: bool = False
+    """Whether it may be a number that only looks like an address."""
+    memory_type: str = ""
+    """What a memcpy says of the end."""
+
+
+def words(graph: Graph) -> Iterator[Word]:
+    """Yield every word of a graph that may be an address, in creation order, bodies included.
+
+    Of kernel arguments, words at multiples of 8 bytes that lie where CUDA places memory, except
+    those of a parameter that the kernel's own signature declares to be a number. What else the
+    signature does not declare to be a pointer is a guess.
+    """
+    known: dict[int, tuple[Kernel, list[tuple[int, int, int, bool]] | None]] = {}
+    for path, level in graph.walk():
+        prefix = f"{path}/" if path else ""
+        types = level.topology.types
+        for position, payload in enumerate(level.payloads):
+            if payload is None:
+                continue
+            node = f"{prefix}{position}"
+            if types[position] == "kernel":
+                arguments = getattr(payload, "arguments", None)
+                if arguments:
+                    yield from _of_kernel(node, arguments, payload.kernel, known)
+            else:
+                yield from _of_other(node, types[position], payload)
+
+
+def _of_kernel(
+    node: str,
+    arguments: bytes,
+    kernel: Kernel | None,
+    known: dict[int, tuple[Kernel, list[tuple[int, int, int, bool]] | None]],
+) -> Iterator[Word]:
+    found = struct.unpack_from(f"<{len(arguments) // 8}Q", arguments)
+    layout = None
+    if kernel is not None:
+        entry = known.get(id(kernel))
+        if entry is None:
+            entry = known[id(kernel)] = kernel, _layout(kernel)
+        layout = entry[1]
+    for index, address in enumerate(found):
+        if not LOWEST <= address < END:
+            continue
+        offset = 8 * index
+        parameter, guess = -1, True
+        for place, start, end, meaning in layout or ():
+            if start <= offset < end:
+                parameter, guess = place, not meaning
+                break
+        else:
+            yield Word(node, address, "argument", -1, offset, guess=True)
+            continue
+        if parameter >= 0:
+            yield Word(node, address, "argument", parameter, offset, guess=guess)
+
+
+def _layout(kernel: Kernel) -> list[tuple[int, int, int, bool]]:
+    """Return (index, first byte, end, whether it is a pointer); numbers have index -1."""
+    parameters = kernel.parameters or []
+    declared = signature(kernel.name)
+    if declared is None or len(declared) != len(parameters):
+        declared = [""] * len(parameters)
+    found = []
+    for index, ((offset, size), type_) in enumerate(zip(parameters, declared, strict=True)):
+        plain = type_.removesuffix(" const").removeprefix("const ").strip()
+        is_number = plain in _SCALARS
+        found.append((-1 if is_number else index, offset, offset + size, plain.endswith("*")))
+    return found
+
+
+def _of_other(node: str, type_: str, payload: Any) -> Iterator[Word]:
+    if type_ == "memcpy":
+        size = extent(payload)
+        for name, writes in (("source", False), ("destination", True)):
+            end = getattr(payload, name, None)
+            address = getattr(end, "address", None)
+            if isinstance(address, int) and address and end is not None:
+                yield Word(
+                    node,
+                    address + _start_in(end),
+                    name,
+                    size_bytes=size,
+                    writes=writes,
+                    memory_type=end.memory_type,
+                )
+    elif type_ == "memset":
+        if payload.address:
+            yield Word(
+                node, payload.address, "destination", size_bytes=filled(payload), writes=True
+            )
+    elif type_ == "mem_alloc":
+        if payload.address:
+            yield Word(node, payload.address, "allocation", size_bytes=payload.size_bytes)
+    else:
+        for operation in getattr(payload, "operations", None) or ():
+            address = operation.get("address")
+            if isinstance(address, int) and LOWEST <= address < END:
+                yield Word(node, address, "operation")
+
+
+def _start_in(end: Any) -> int:
+    pitch, height = end.pitch_bytes or 0, end.height or 0
+    return int(end.x_bytes or 0) + pitch * (int(end.y or 0) + height * int(end.z or 0))
+
+
+def extent(payload: Any) -> int | None:
+    """Return how many bytes a memcpy moves, if they lie side by side; else ``None``."""
+    width, height, depth = payload.width_bytes, payload.height, payload.depth
+    if width is None:
+        return None
+    return int(width) if (height or 1) == 1 and (depth or 1) == 1 else None
+
+
+def filled(payload: Any) -> int | None:
+    """Return how many bytes a memset writes, if they lie side by side; else ``None``."""
+    if payload.width is None or payload.element_bytes is None:
+        return None
+    row = int(payload.width) * int(payload.element_bytes)
+    height = int(payload.height or 1)
+    if height == 1 or payload.pitch_bytes == row:
+        return row * height
+    return None
