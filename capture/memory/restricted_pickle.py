@@ -1,8 +1,8 @@
 """A pickle of plain data, read without running anything that is in it, within bounds.
 
-The pure-Python unpickler of the standard library runs its operations one by one, so they can be
-counted; the C one trusts lengths that a file claims and can be made to allocate gigabytes by a few
-bytes.
+The pure-Python unpickler of the standard library takes its operations from a table and its bytes
+from a stream, so both can be checked; the C one trusts lengths that a file claims, and a few bytes
+can make it allocate gigabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import FormatError, TooLargeError, TruncatedError
 MAX_BYTES = 1 << 28
 MAX_SECONDS = 300
 MAX_DEPTH = 64
-_CHECK_EVERY = 1 << 16
+_KEYS = frozenset((str, int))
 
 _PLAIN = frozenset(
     (
@@ -62,9 +62,10 @@ def _keyed(name: str, operation: _Operation) -> _Operation:
 
     def checked(self: Any) -> None:
         stack = self.stack
-        for key in stack[-2:-1] if name == "SETITEM" else stack[::2]:
-            if type(key) is not str and type(key) is not int:
-                raise FormatError(f"a map has a {type(key).__name__} as key, expected text")
+        kinds = set(map(type, stack[-2:-1] if name == "SETITEM" else stack[::2]))
+        if not kinds <= _KEYS:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds - _KEYS))
+            raise FormatError(f"a map has a {names} as key, expected text")
         operation(self)
 
     return checked
@@ -82,34 +83,21 @@ _dispatch: dict[int, _Operation] = {
 }
 
 
-class _Counting(dict[int, _Operation]):
-    """Counts operations as they are looked up, and looks at the clock now and then."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(_dispatch)
-        self.count = 0
-        self._until = time.monotonic() + seconds
-
-    def __getitem__(self, code: int) -> _Operation:
-        self.count += 1
-        if not self.count % _CHECK_EVERY and time.monotonic() > self._until:
-            raise TooLargeError(
-                f"it has more than {self.count} operations, which take too long to read"
-            )
-        return super().__getitem__(code)
-
-    def __missing__(self, code: int) -> _Operation:
-        raise FormatError(f"it has the byte 0x{code:02x} where an operation should be")
-
-
 class _Bounded(io.BytesIO):
-    """Bytes that end where they end: a length that a file claims is checked before it is used."""
+    """Bytes that end where they end: a length that a file claims is checked before it is used.
 
-    def __init__(self, content: bytes) -> None:
+    Every operation takes at least one byte, so their number is bounded by the size; the clock is
+    looked at with each read, which is at least every 64 KiB of what pickle itself writes.
+    """
+
+    def __init__(self, content: bytes, seconds: float) -> None:
         super().__init__(content)
         self._size = len(content)
+        self._until = time.monotonic() + seconds
 
     def read(self, size: int | None = -1, /) -> bytes:
+        if time.monotonic() > self._until:
+            raise TooLargeError(f"its first {self.tell()} bytes took too long to read")
         if size is not None and size > self._size - self.tell():
             raise TruncatedError(
                 f"it claims {size} bytes at byte {self.tell()}, where {self._size - self.tell()} "
@@ -120,6 +108,8 @@ class _Bounded(io.BytesIO):
 
 class _Unpickler(pickle._Unpickler):
     """The standard library's, with plain operations only."""
+
+    dispatch = _dispatch
 
     def find_class(self, module: str, name: str) -> Any:
         raise FormatError(f"it names {module}.{name}; nothing in a file is imported")
@@ -154,13 +144,14 @@ def loads(content: bytes, seconds: float = MAX_SECONDS) -> Any:
     """
     if len(content) > MAX_BYTES:
         raise TooLargeError(f"it has {len(content)} bytes; up to {MAX_BYTES} are read")
-    kind: Any = type("Unpickler", (_Unpickler,), {"dispatch": _Counting(seconds)})
-    unpickler = kind(_Bounded(content), encoding="utf-8", errors="replace")
+    unpickler = _Unpickler(_Bounded(content, seconds), encoding="utf-8", errors="replace")
     try:
         found = unpickler.load()
         _check_depth(found)
     except FormatError:
         raise
+    except KeyError as error:
+        raise FormatError(f"it has the byte {error} where an operation should be") from error
     except EOFError as error:
         raise TruncatedError("it ends in the middle of the data") from error
     except (MemoryError, RecursionError) as error:

@@ -38,7 +38,7 @@ WORDS = (
         "Words that are all in the type or the name, readable or mangled. type:memcpy, "
         "kernel:NAME and lane:3 find one entry of the legend, family:NAME all kernels that do the "
         "same on other shapes, marks:NAME the nodes that an analysis marks, free:SELECTION those "
-        "of a what-if; #12 is node 12. Where "
+        "of a what-if, block:0x7f00 those that point into a block of memory; #12 is node 12. Where "
         "origins are known, module:blocks.3, class:Linear, operator:aten.mm.default, "
         "source:model.py:35, phase:backward, autograd:NAME and label:NAME find nodes by them.",
     ),
