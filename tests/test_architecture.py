@@ -55,6 +55,7 @@ CAPTURE |= {
     "compare": {*_LOW, "analysis", "formats"},  # files are opened where paths are given
     "formats": {*_LOW, "recorder"},  # a folder is read by the recorder's assemble, lazily
     "recorder": {*_LOW, "formats", "analysis"},
+    "pytest_plugin": {*_LOW, "compare", "formats", "recorder"},
 }
 
 APP = {

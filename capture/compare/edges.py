@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import zip_longest
 
 import msgspec
 import numpy as np
@@ -65,15 +67,26 @@ def changed_edges(level: Alignment) -> Iterator[EdgeChange]:
         (other.from_port, other.to_port, other.edge_type)
     ):
         return
-    forms = {int(key): _form(other, at) for at, key in enumerate(there.tolist())}
-    for at, key in enumerate(here.tolist()):
-        if key >= 0 and key in forms and forms[key] != _form(one, at):
+    forms: tuple[defaultdict[int, set[Form]], ...] = (defaultdict(set), defaultdict(set))
+    for side, topology, keys in ((0, one, here), (1, other, there)):
+        for at, key in enumerate(keys.tolist()):
+            if key >= 0:
+                forms[side][key].add(_form(topology, at))
+    for key in forms[0].keys() & forms[1].keys():
+        source_after, target_after = divmod(key, width)
+        ends_before = level.origin[source_after], level.origin[target_after]
+        gone, new = (sorted(forms[side][key] - forms[1 - side][key]) for side in (0, 1))
+        for form, other_form in zip_longest(gone, new):
             yield EdgeChange(
-                kind="changed",
-                before=_paths(level.path_before, one.source[at], one.target[at]),
-                after=_paths(level.path_after, *divmod(key, width)),
-                form_before=_form(one, at),
-                form_after=forms[key],
+                kind="added" if form is None else "removed" if other_form is None else "changed",
+                before=_paths(level.path_before, *ends_before) if form is not None else None,
+                after=(
+                    _paths(level.path_after, source_after, target_after)
+                    if other_form is not None
+                    else None
+                ),
+                form_before=form,
+                form_after=other_form,
             )
 
 
