@@ -6,7 +6,7 @@ from time import perf_counter_ns as clock
 
 from ..codec import dump
 from ..timings import Timings
-from .observer import Observer, Tracked, Tracer
+from .observer import Observer, Tracer, Tracked
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
 
