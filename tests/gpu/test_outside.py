@@ -13,6 +13,7 @@ import pytest
 import capture
 from capture.analysis import run_analysis
 from capture.model import Recording
+from tests.ready.test_zoo import BAD, GOOD, dry_runs, expected
 
 ROOT = Path(__file__).resolve().parents[2]
 READY = ROOT / "tests" / "ready"
@@ -142,3 +143,16 @@ def test_what_a_dry_run_warns_of_fails_on_hardware(on_hardware: dict[str, str]) 
 def test_what_a_dry_run_finds_healthy_runs_on_hardware(on_hardware: dict[str, str]) -> None:
     good = {path.stem for path in (READY / "good").glob("*.py")} - TOO_LARGE
     assert {name: on_hardware[name] for name in good if on_hardware[name]} == {}
+
+
+def test_a_dry_run_says_the_same_with_a_gpu_in_the_machine(tmp_path: Path) -> None:
+    scripts = [*BAD, *GOOD]
+    results = dry_runs(scripts, tmp_path)
+    wrong = {}
+    for script in scripts:
+        result = results[script.stem]
+        found = sorted({(item.kind, item.stack[0].line) for item in result.found})
+        kind, lines = expected(script) if script in BAD else ("", [])
+        if result.failure is not None or found != [(kind, line) for line in lines]:
+            wrong[script.stem] = (result.failure, found)
+    assert wrong == {}
