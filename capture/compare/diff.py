@@ -15,10 +15,15 @@ from ..model import Graph
 from .alignment import Alignment, align
 from .changes import Counts, NodeChange, Operators, Sides, costly, count_changes
 from .edges import EdgeChange, changed_edges
-from .fields import changed_fields
+from .fields import Changes, changed_fields
 from .keys import Strictness
 from .measures import Finding, Measure, findings, measures, plain
 
+SIZED = frozenset(
+    {"kernel", "grid", "block", "dynamic_shared_bytes", "width_bytes", "height", "width"}
+    | {"size_bytes", "depth"}
+)
+"""Fields that come with other sizes of buffers."""
 LITTLE_IN_COMMON = 0.5
 """Share of the smaller graph's nodes below which it is said that few were paired."""
 
@@ -98,7 +103,11 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
     one = before if isinstance(before, Subject) else Subject(before)
     other = after if isinstance(after, Subject) else Subject(after)
     levels = align(one.graph, other.graph, Operators(one), Operators(other))
-    changes, relocation, doubtful = changed_fields(levels)
+    changes, pointers, relocation, doubtful = changed_fields(levels)
+    laid_out_alike = _laid_out_alike(levels, changes)
+    if laid_out_alike:
+        for place, fields in pointers.items():
+            changes.setdefault(place, []).extend(fields)
     counts = Counts(
         nodes_before=sum(len(level) for _, level in one.graph.walk()),
         nodes_after=sum(len(level) for _, level in other.graph.walk()),
@@ -120,20 +129,32 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
     count_changes(counts, listed, edges)
     listed.sort(key=costly)
     in_common = levels[0].in_common
+    unsure = 0 if laid_out_alike else len(pointers)
     return GraphDiff(
         counts=counts,
         changes=listed,
         edges=edges,
         in_common=in_common,
-        notes=list(_notes(levels, relocation.moved, len(doubtful), in_common)),
+        notes=list(_notes(levels, relocation.moved, len(doubtful), unsure, in_common)),
         levels=levels,
         before=one,
         after=other,
     )
 
 
+def _laid_out_alike(levels: list[Alignment], changes: Changes) -> bool:
+    """Say whether both graphs should have their buffers in the same places.
+
+    An allocator places them by the order and size of requests: one node more, or other sizes, and
+    buffers are shared in another way from there on.
+    """
+    return all(
+        -1 not in level.partner and -1 not in level.origin and not level.moved for level in levels
+    ) and not any(item.field in SIZED for fields in changes.values() for item in fields)
+
+
 def _notes(
-    levels: list[Alignment], moved_addresses: int, doubtful: int, in_common: bool
+    levels: list[Alignment], moved_addresses: int, doubtful: int, unsure: int, in_common: bool
 ) -> Iterator[str]:
     top = levels[0]
     if not in_common:
@@ -161,6 +182,12 @@ def _notes(
             f"{moved_addresses:,} distinct addresses are others, each in place of one and the same "
             f"before; they do not count as changes. Which words are addresses was guessed from "
             f"their size, since neither recording tells what memory it had."
+        )
+    if unsure:
+        yield (
+            f"Pointers of {unsure:,} node{'' if unsure == 1 else 's'} lead to another buffer than "
+            f"elsewhere in the graphs; where nodes or sizes differ, memory is laid out anew, so "
+            f"they do not count as changes."
         )
     if doubtful:
         yield (

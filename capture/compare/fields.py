@@ -45,6 +45,8 @@ class Compared(NamedTuple):
     ----------
     changes : dict
         Pairs without any are left out.
+    pointers : dict
+        Addresses of pairs that no relocation explains.
     relocation : Relocation
     doubtful : dict
         How many words of a pair's arguments differ in structures, which may be uninitialised
@@ -52,6 +54,7 @@ class Compared(NamedTuple):
     """
 
     changes: Changes
+    pointers: Changes
     relocation: Relocation
     doubtful: dict[tuple[int, int], int]
 
@@ -60,8 +63,7 @@ def changed_fields(levels: list[Alignment]) -> Compared:
     """Compare every pair of every level.
 
     A field that is not known on one side is passed over, and so are handles, which name objects of
-    one process. An address counts as changed when it is another one than the rest of the graphs
-    suggests.
+    one process. Addresses that are others than the rest of the graphs suggests are told apart.
     """
     relocation = Relocation()
     changes: defaultdict[tuple[int, int], list[FieldChange]] = defaultdict(list)
@@ -113,6 +115,7 @@ def changed_fields(levels: list[Alignment]) -> Compared:
         for start in range(0, len(rows), step)
     ]
     doubtful: dict[tuple[int, int], int] = {}
+    pointers: defaultdict[tuple[int, int], list[FieldChange]] = defaultdict(list)
     laid_out = [
         (kernel, rows, Arguments([row[2:] for row in rows], kernel)) for kernel, rows in chunks
     ]
@@ -123,15 +126,18 @@ def changed_fields(levels: list[Alignment]) -> Compared:
         parameters = Parameters(kernel)
         for row, words in arguments.differing(relocation.explains).items():
             index, position, old_bytes, new_bytes = rows[row]
-            certain, unsure = parameters.changed(old_bytes, new_bytes, words)
-            changes[index, position] += certain
-            if unsure:
-                doubtful[index, position] = unsure
+            differing = parameters.changed(old_bytes, new_bytes, words)
+            changes[index, position] += differing.changes
+            pointers[index, position] += differing.pointers
+            if differing.doubtful:
+                doubtful[index, position] = differing.doubtful
     for place, name, old, new in addresses:
         if not relocation.explains(old, new) or not old or not new:
-            changes[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
-    found = {place: fields for place, fields in changes.items() if fields}
-    return Compared(found, relocation, doubtful)
+            pointers[place].append(FieldChange(field=name, before=hex(old), after=hex(new)))
+    found, others = (
+        {place: fields for place, fields in kind.items() if fields} for kind in (changes, pointers)
+    )
+    return Compared(found, others, relocation, doubtful)
 
 
 def _same_code(one: Kernel | None, other: Kernel | None) -> bool:

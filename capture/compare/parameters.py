@@ -10,12 +10,13 @@ inside a structure is therefore doubtful, unless both values are floats of few d
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..arguments import readings, signature
 from ..model import Kernel
+from .relocation import is_address
 
 SMALL_BYTES = 16
 """Size up to which floats of few digits in a structure are believed."""
@@ -52,6 +53,23 @@ class FieldChange(msgspec.Struct, kw_only=True, frozen=True):
     after: Any
 
 
+class ChangedParameters(NamedTuple):
+    """Parameters of one pair of launches that differ.
+
+    Attributes
+    ----------
+    changes : list of FieldChange
+    pointers : list of FieldChange
+        Addresses that no relocation explains.
+    doubtful : int
+        How many words differ in structures.
+    """
+
+    changes: list[FieldChange]
+    pointers: list[FieldChange]
+    doubtful: int
+
+
 class Parameters:
     """The parameters of a kernel, and which of them are structures.
 
@@ -69,9 +87,7 @@ class Parameters:
             declared = [""] * len(self.layout)
         self.declared = declared
 
-    def changed(
-        self, before: bytes, after: bytes, words: list[int]
-    ) -> tuple[list[FieldChange], int]:
+    def changed(self, before: bytes, after: bytes, words: list[int]) -> ChangedParameters:
         """Name the parameters in which words differ.
 
         Parameters
@@ -83,15 +99,14 @@ class Parameters:
 
         Returns
         -------
-        changes : list of FieldChange
-        doubtful : int
-            How many words differ in structures.
+        ChangedParameters
         """
         layout, declared = self.layout, self.declared
         if len(before) > self.end:
             layout = [*layout, (self.end, len(before) - self.end)]
             declared = [*declared, ""]
         changes: list[FieldChange] = []
+        pointers: list[FieldChange] = []
         doubtful = 0
         for index, ((offset, size), type_) in enumerate(zip(layout, declared, strict=True)):
             touched = [w for w in words if 8 * w < offset + size and 8 * w + 8 > offset]
@@ -100,7 +115,8 @@ class Parameters:
                 continue
             name = f"argument {index}"
             if not is_structure(type_, size):
-                changes.append(
+                kind = pointers if _are_addresses(before, after, touched) else changes
+                kind.append(
                     FieldChange(field=name, before=_read(old, type_), after=_read(new, type_))
                 )
                 continue
@@ -115,7 +131,15 @@ class Parameters:
                     continue
                 at = f", byte {start - offset}" if size > 8 else ""
                 changes.append(FieldChange(field=name + at, before=floats[0], after=floats[1]))
-        return changes, doubtful
+        return ChangedParameters(changes, pointers, doubtful)
+
+
+def _are_addresses(before: bytes, after: bytes, words: list[int]) -> bool:
+    return all(
+        is_address(int.from_bytes(data[8 * word : 8 * word + 8], "little"))
+        for data in (before, after)
+        for word in words
+    )
 
 
 def is_structure(declared: str, size_bytes: int) -> bool:

@@ -74,6 +74,11 @@ class Relocation:
         return self._distances.get(before >> GRANULE) == after - before
 
 
+def is_address(value: int) -> bool:
+    """Say whether a word lies where CUDA places memory."""
+    return LOWEST <= value <= HIGHEST
+
+
 class Arguments:
     """Argument buffers of paired launches of one kernel, word by word.
 

@@ -137,3 +137,14 @@ def test_ports_of_a_dependency() -> None:
     other.topology.edge_type = [1]
     (edge,) = capture.compare(one, other).edges
     assert (edge.kind, edge.form_before, edge.form_after) == ("changed", (0, 0, 0), (1, 0, 1))
+
+
+def test_pointers_count_only_where_memory_is_laid_out_alike() -> None:
+    buffers = [ADDRESS + (n << 24) for n in range(4)]
+    one = chain([launch("a_kernel", address=buffers[n % 4]) for n in range(12)])
+    payloads = [launch("a_kernel", address=buffers[n % 4]) for n in range(12)]
+    payloads[6] = launch("a_kernel", address=buffers[1])
+    assert len(fields(one, chain(payloads))) == 1
+    longer = capture.compare(one, chain([*payloads, launch("b_kernel")]))
+    assert [change.kind for change in longer.changes] == ["added"]
+    assert any("another buffer" in note for note in longer.notes)

@@ -9,7 +9,7 @@ import pytest
 import capture
 from capture.compare import pair_graphs, subject_of
 from capture.errors import LookupFailed
-from capture.model import GraphInfo, Metadata, Recording
+from capture.model import Graph, GraphInfo, Metadata, Recording, Topology
 from tests.compare.graphs import kernels
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -143,3 +143,28 @@ def test_the_package_is_the_function_however_it_was_imported() -> None:
 
     code = "import capture.compare.diff, capture; assert callable(capture.compare)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)
+
+
+def test_a_layer_inserted_in_a_real_model_marks_only_itself() -> None:
+    # The first decoder layer of a real graph, once more after itself; made up from what was read.
+    read = capture.read(ROOT / "tests/data/recordings/llama_decode.cgl")
+    before = read.graph(next(iter(read.graphs)))
+    names = [item.kernel.name if item.kernel else "" for item in before.payloads[:-1]]
+    period = next(
+        length
+        for length in range(20, 120)
+        if names[100 : 100 + length] == names[100 + length : 100 + 2 * length]
+    )
+    twice = [*before.payloads[: 100 + period], *before.payloads[100:]]
+    count = len(twice)
+    after = Graph(
+        topology=Topology(
+            types=[*before.topology.types[: 100 + period], *before.topology.types[100:]],
+            source=list(range(count - 1)),
+            target=list(range(1, count)),
+        ),
+        payloads=twice,
+    )
+    counts = capture.compare(before, after).counts
+    assert (counts.added, counts.removed, counts.moved) == (period, 0, 0)
+    assert counts.changed == 0
