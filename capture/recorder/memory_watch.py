@@ -7,7 +7,7 @@ from time import perf_counter_ns as clock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..codec import dump
-from ..memory_map import Memory, Snapshot
+from ..memory_map import Memory, MemoryMap, Snapshot
 from ..model import Evidence, EvidenceKind, Graph, GraphInfo
 from .open_capture import OpenCapture
 
@@ -77,9 +77,18 @@ def look_after(observer: Observer, info: GraphInfo, capture: OpenCapture) -> Mem
         return None
     finally:
         observer.add_cost("memory", clock() - start)
+    _note_kept(observer, found)
     cost = sum(mark.cost_ns or 0 for mark in found.marks)
     info.evidence[kind] = Evidence(present=True, how="; ".join(found.how), cost_ns=cost)
     return found
+
+
+def _note_kept(observer: Observer, memory: MemoryMap) -> None:
+    if observer.keeper is not None:
+        memory.notes.append(
+            "Graphs were kept for replays of our own, with their pools: without that, memory of "
+            "graphs that the script had dropped would be gone."
+        )
 
 
 def note_failed(observer: Observer, info: GraphInfo) -> None:
@@ -108,6 +117,7 @@ def write_end(observer: Observer, sink: Sink) -> None:
     try:
         found = source.end(observer.driver())
         if found is not None:
+            _note_kept(observer, found)
             sink.write_process("snapshots", document=dump(found))
     except Exception as error:
         with suppress(Exception):

@@ -98,7 +98,7 @@ def _show(console: Console, file: Path, recording: Recording, show_all: bool) ->
         if len(infos) > FIRST_GRAPHS and not show_all:
             left = len(infos) - FIRST_GRAPHS
             console.print(f"and {left} more: --all shows them, --graph KEY one in full")
-    if recording.graphs:
+    if recording.graphs or recording.stored("snapshots"):
         from ._findings import recording_findings
 
         recording_findings(console, recording, None if show_all else FIRST_GRAPHS)

@@ -28,6 +28,7 @@ NO_GRAPHS = (
     "torch.cuda.graph or torch.compile(mode='reduce-overhead'), or record a function with "
     "`cglens record MODULE:FUNCTION`."
 )
+ONLY_MEMORY = "This is a memory snapshot: it holds no graphs. The page Memory shows it."
 NO_SUCCESS = (
     "No graph is in this recording: every capture failed. The errors are above, each with the "
     "place it came from and the nodes it had reached."
@@ -51,6 +52,7 @@ def layout(context: Context) -> Component:
         facts=header_facts(recording),
         warnings=recording_warnings(recording),
         failed=failures(context, recording),
+        none=NO_GRAPHS if recording.graphs or not recording.stored("snapshots") else ONLY_MEMORY,
         beside=findings(context),
         rows=graph_rows(context),
         figure=timeline.figure(events, {**recording.graphs, **recording.failed})
@@ -68,13 +70,14 @@ def view(
     rows: list[dict[str, Any]],
     figure: dict[str, Any] | None,
     legend: list[tuple[str, str, int]],
+    none: str = NO_GRAPHS,
 ) -> Component:
     """Return the page around its data."""
     parts: list[Any] = [html.Dl([fact_head(fact) for fact in facts], className="head-facts")]
     if warnings:
         parts.append(html.Ul([html.Li(prose(item)) for item in warnings], className="warnings"))
     parts += failed
-    none = NO_SUCCESS if failed else NO_GRAPHS
+    none = NO_SUCCESS if failed else none
     table: Any = grid(rows) if rows else html.P(prose(none), className="absent")
     parts.append(
         html.Section(

@@ -31,12 +31,19 @@ from capture.errors import GraphLensError, LookupFailed
 from capture.model import EvidenceKind, Metadata, Recording
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
-OF_RECORDINGS = {"replay_curve", "outside_graphs", "compiler_coverage", "memory_steps"}
+OF_RECORDINGS = {
+    "replay_curve",
+    "outside_graphs",
+    "compiler_coverage",
+    "memory_steps",
+    "pool_owners",
+}
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
     "empty_graph",
     "host_memory",
     "memory_steps",
+    "pool_owners",
     "pointed_at",
     "pools",
     "stale_pointers",

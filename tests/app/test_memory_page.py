@@ -100,6 +100,9 @@ def test_a_snapshot_file_is_shown_without_a_graph(app: dash.Dash) -> None:
     assert "(1, 0)" in content
     assert "train_step.py" in content
     assert "Captures" not in content
+    overview = shown(app, "?recording=file", "/")
+    assert "This is a memory snapshot" in overview
+    assert "torch had reserved 140 MiB" in overview
 
 
 def test_damaged_memory_is_a_sentence() -> None:

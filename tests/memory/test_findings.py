@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 import capture
 from capture.analysis import Result, Severity, Subject, run_analysis
-from capture.model import GraphInfo, Metadata, Recording
+from capture.memory.torch_snapshot import Tables, add_sums
+from capture.memory_map import Snapshot
+from capture.model import Executable, GraphInfo, Metadata, Recording
 from tests.analysis.graphs import dags, paths, with_loop
 from tests.helpers.synthetic_memory import (
     BASE,
+    OWN,
     PAGEABLE,
     PINNED,
     POOL,
@@ -23,6 +26,7 @@ from tests.helpers.synthetic_memory import (
     graph,
     kernel,
     memory,
+    segment,
 )
 
 SCALE = "_Z5scalePfyPKf"
@@ -161,6 +165,40 @@ def test_memory_by_capture() -> None:
     assert [row[0] for row in result.rows] == ["graph a", "graph c"]
     assert result.series[0].y == [5120, 5120]
     assert "--memory" in run_analysis("memory_steps", Recording(Metadata(), infos)).absent_reason
+
+
+def at_the_end(*ended: str) -> Recording:
+    infos = [
+        GraphInfo(key=f"k{number}", name=f"graph {number}", pool=OWN, process=0)
+        for number in range(len(ended))
+    ]
+    executables = [
+        Executable(id=f"k{number}/exec1", graph=f"k{number}", ended=how)
+        for number, how in enumerate(ended)
+    ]
+    found = memory()
+    snapshot = Snapshot(process="0", pools=found.pools, marks=found.marks[:1])
+    add_sums(
+        Tables(snapshot), [segment(POOL, [(512, "active_allocated"), (512, "inactive")], OWN)], 0
+    )
+    return Recording(
+        Metadata(), infos, executables=executables, evidence={"snapshots": {"0": snapshot}}
+    )
+
+
+def test_a_pool_whose_graphs_are_gone_is_pinned() -> None:
+    result = run_analysis("pool_owners", at_the_end("reset", "destroyed"))
+    assert result.severity is Severity.NOTICE
+    assert "1024 bytes of that belong to pools whose graphs are gone" in result.text(result.summary)
+    assert result.rows[0][:5] == ("1, 0", "graph 0, graph 1", 0, 1, 1024)
+
+
+def test_a_pool_with_a_graph_alive_is_not_pinned() -> None:
+    for ended in (("reset", "alive at exit"), ("alive at exit",), ()):
+        result = run_analysis("pool_owners", at_the_end(*ended))
+        assert result.severity is Severity.INFO
+        assert result.figures["pinned"].value == 0
+    assert "--memory" in run_analysis("pool_owners", Recording(Metadata(), [])).absent_reason
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)

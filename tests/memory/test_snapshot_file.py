@@ -92,7 +92,9 @@ def test_it_opens_as_a_recording_and_survives_being_stored(tmp_path: Path) -> No
 
 def test_info_opens_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(SNAPSHOT)]) == 0
-    assert "torch-memory" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "torch-memory" in out
+    assert "private pools: 68 MiB" in out
 
 
 def test_segments_alone_and_without_addresses_of_blocks(raw: Any) -> None:
