@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import capture
+from capture.analysis.labels import label_of
 from capture.compare import pair_graphs, subject_of
 from capture.errors import LookupFailed
 from capture.model import Graph, GraphInfo, Metadata, Recording, Topology
@@ -149,7 +150,7 @@ def test_a_layer_inserted_in_a_real_model_marks_only_itself() -> None:
     # The first decoder layer of a real graph, once more after itself; made up from what was read.
     read = capture.read(ROOT / "tests/data/recordings/llama_decode.cgl")
     before = read.graph(next(iter(read.graphs)))
-    names = [item.kernel.name if item.kernel else "" for item in before.payloads[:-1]]
+    names = [label_of(before, position) for position in range(len(before))]
     period = next(
         length
         for length in range(20, 120)
