@@ -40,16 +40,12 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
 
-def sections(
-    diff: RecordingDiff, verdicts: dict[str, UpdateVerdict], rows: int | None
-) -> list[Section]:
+def sections(diff: RecordingDiff, rows: int | None) -> list[Section]:
     """Return what a comparison of two recordings says.
 
     Parameters
     ----------
     diff : RecordingDiff
-    verdicts : dict of str to UpdateVerdict
-        By key of the graph before.
     rows : int or None
         Most rows of a table; ``None`` for all.
     """
@@ -57,7 +53,7 @@ def sections(
     found = [] if one else [_summary(diff)]
     for pair in diff.pairs:
         if one or not pair.diff.same:
-            found.append(graph_section(pair, verdicts.get(pair.before.key), rows))
+            found.append(graph_section(pair, rows))
     return found
 
 
@@ -92,9 +88,9 @@ def _row(pair: GraphPair) -> tuple[str, ...]:
     )
 
 
-def graph_section(pair: GraphPair, verdict: UpdateVerdict | None, rows: int | None) -> Section:
+def graph_section(pair: GraphPair, rows: int | None) -> Section:
     """Return what is said of one pair of graphs."""
-    diff, counts = pair.diff, pair.diff.counts
+    diff, counts, verdict = pair.diff, pair.diff.counts, pair.update
     title = pair.before.name or pair.before.key
     facts = [("before", pair.before.key), ("after", pair.after.key)]
     if pair.paired_by not in ("key", "request"):
@@ -123,8 +119,7 @@ def graph_section(pair: GraphPair, verdict: UpdateVerdict | None, rows: int | No
         rewired = f" ({count_text(counts.edges_rewired)} between nodes of both)"
         facts.append(("dependencies", f"{', '.join(edges)}{rewired}" if edges else "none differs"))
     facts += [(item.name, measure_text(item)) for item in diff.measures]
-    if verdict is not None:
-        facts += verdict_facts(verdict)
+    facts += verdict_facts(verdict)
     found = [*_findings(diff)]
     grouped = list(change_rows(diff.changes))
     tables = []
@@ -134,14 +129,14 @@ def graph_section(pair: GraphPair, verdict: UpdateVerdict | None, rows: int | No
         tables.append(Table("Changes, the most costly first", columns, shown))
         if len(shown) < len(grouped):
             found.append(f"{counted(len(grouped) - len(shown), 'row')} more: --rows 0 shows all.")
-    if verdict is not None and verdict.violations:
+    if verdict.violations:
         broken: list[tuple[str, ...]] = [
             (item.after or item.before or "", item.rule.replace("_", " "), item.words)
             for item in verdict.violations
         ]
         shown_rules = broken if rows is None else broken[:rows]
         tables.append(Table("Rules against an update", ("node", "rule", "found"), shown_rules))
-    if verdict is not None and verdict.possible:
+    if verdict.possible:
         found += [f"Not checked of the update: {words}." for words in verdict.unchecked]
     return Section(title, facts, tables, [*found, *diff.notes])
 
@@ -190,7 +185,9 @@ def _findings(diff: GraphDiff) -> Iterator[str]:
         if bool(item.severity_before) == bool(item.severity_after):
             continue
         when, subject = ("new", diff.after) if item.severity_after else ("gone", diff.before)
-        words = result_text.summary(run_analysis(item.analysis, subject))
+        words = item.after or item.before
+        if diff.levels:
+            words = result_text.summary(run_analysis(item.analysis, subject))
         yield f"Finding {when}: {item.title}. {words}"
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from ..analysis import Subject
-from ..model import Graph
+from ..model import Graph, Topology
 from .alignment import Alignment, align
 from .changes import Counts, NodeChange, Operators, Sides, costly, count_changes
 from .edges import EdgeChange, changed_edges
@@ -43,7 +43,7 @@ class GraphDiff:
     notes : list of str
         What a reader has to know, one sentence each.
     levels : list of Alignment
-        Which node is which, the graphs first, then bodies.
+        Which node is which, the graphs first, then bodies; empty after :meth:`without_graphs`.
     before, after : Subject
     """
 
@@ -70,6 +70,22 @@ class GraphDiff:
     def same(self) -> bool:
         """Whether no node and no dependency differs; times are not asked."""
         return not self.changes and not self.edges
+
+    def without_graphs(self) -> GraphDiff:
+        """Return the same without levels and graphs, which are large; findings only if it differs.
+
+        Thousands of pairs are held this way.
+        """
+        empty = Graph(topology=Topology(types=[]), payloads=[])
+        light = replace(
+            self,
+            levels=[],
+            before=Subject(empty, self.before.info),
+            after=Subject(empty, self.after.info),
+        )
+        vars(light)["measures"] = self.measures
+        vars(light)["findings"] = [] if self.same else self.findings
+        return light
 
     def document(self) -> dict[str, Any]:
         """Return everything but the levels as plain data for JSON."""

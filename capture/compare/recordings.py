@@ -7,11 +7,17 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from ..analysis import Subject
 from ..errors import FormatError
 from ..model import EvidenceKind, Executable, Gpu, GraphInfo, Recording
 from ..timings import Timings
 from .diff import GraphDiff, compare_graphs
+from .update import UpdateVerdict, update_verdict
+
+MOST_KEPT = 64
+"""Pairs of which the graphs stay in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +31,16 @@ class GraphPair:
         ``"key"``, ``"topology and label"``, ``"label"``, ``"topology"``, ``"the only graph"`` or
         ``"request"``.
     diff : GraphDiff
+        Without graphs where there are more than `MOST_KEPT` pairs.
+    update : UpdateVerdict
+        Whether the executable of `before` could be updated to `after`.
     """
 
     before: GraphInfo
     after: GraphInfo
     paired_by: str
     diff: GraphDiff
+    update: UpdateVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,7 @@ class RecordingDiff:
                     "after": pair.after.key,
                     "paired_by": pair.paired_by,
                     **pair.diff.document(),
+                    "update": msgspec.to_builtins(pair.update),
                 }
                 for pair in self.pairs
             ],
@@ -194,7 +205,10 @@ def compare_recordings(
     for one, other, words in pairs:
         loaded = before.is_loaded(one.key), after.is_loaded(other.key)
         diff = compare_graphs(subject_of(before, one.key), subject_of(after, other.key))
-        found.append(GraphPair(one, other, words, diff))
+        update = update_verdict(diff.before.graph, diff.after.graph, one, other, diff)
+        if len(pairs) > MOST_KEPT:
+            diff = diff.without_graphs()
+        found.append(GraphPair(one, other, words, diff, update))
         if len(pairs) > 1 and not loaded[0]:
             before.forget(one.key)
         if len(pairs) > 1 and not loaded[1]:

@@ -10,8 +10,7 @@ import click
 from . import Command
 
 if TYPE_CHECKING:
-    from capture.compare import RecordingDiff, UpdateVerdict
-    from capture.model import Recording
+    from capture.compare import RecordingDiff
 
 FORMATS = ("text", "markdown", "json", "html")
 
@@ -59,14 +58,15 @@ def compare(
     --graph-after say which two of its graphs are meant. Differences in addresses alone, as between
     two runs of one script, are none.
     """
+    from capture.compare import compare_recordings
     from capture.errors import OutputError
     from capture.formats import read
 
     one = read(before)
     other = one if before == after else read(after)
-    diff, verdicts = compared(one, other, key, key_after)
+    diff = compare_recordings(one, other, key, key_after)
     title = f"{before.name} \N{RIGHTWARDS ARROW} {after.name}"
-    text = rendered(diff, verdicts, form, title, rows or None)
+    text = rendered(diff, form, title, rows or None)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -76,32 +76,13 @@ def compare(
         raise OutputError(f"{output} cannot be written: {error}; choose another file") from error
 
 
-def compared(
-    before: Recording, after: Recording, key: str = "", key_after: str = ""
-) -> tuple[RecordingDiff, dict[str, UpdateVerdict]]:
-    """Return the difference, and what is predicted of updates by key of the graph before."""
-    from capture.compare import compare_recordings, update_verdict
-
-    diff = compare_recordings(before, after, key, key_after)
-    verdicts = {
-        pair.before.key: update_verdict(
-            pair.diff.before.graph, pair.diff.after.graph, pair.before, pair.after, pair.diff
-        )
-        for pair in diff.pairs
-    }
-    return diff, verdicts
-
-
-def rendered(
-    diff: RecordingDiff,
-    verdicts: dict[str, UpdateVerdict],
-    form: str,
-    title: str,
-    rows: int | None,
-) -> str:
+def rendered(diff: RecordingDiff, form: str, title: str, rows: int | None) -> str:
     """Return a comparison in one of :data:`FORMATS`."""
     if form == "json":
-        return _document(diff, verdicts)
+        import msgspec
+
+        encoded = msgspec.json.encode(diff.document(), enc_hook=str)
+        return msgspec.json.format(encoded, indent=2).decode() + "\n"
     from .. import report_formats
     from ..comparison import sections
 
@@ -110,17 +91,7 @@ def rendered(
         "markdown": report_formats.as_markdown,
         "html": report_formats.as_html,
     }[form]
-    return render(title, sections(diff, verdicts, rows))
-
-
-def _document(diff: RecordingDiff, verdicts: dict[str, UpdateVerdict]) -> str:
-    import msgspec
-
-    content = diff.document()
-    for graph in content["graphs"]:
-        graph["update"] = msgspec.to_builtins(verdicts[graph["before"]])
-    encoded = msgspec.json.encode(content, enc_hook=str)
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return render(title, sections(diff, rows))
 
 
 COMMAND = Command(name="compare", command=compare)

@@ -9,7 +9,7 @@ from capture.compare import update_verdict
 from capture.compare.gate import check_graph
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from capture.policy import Policy
-from graphviz_app.commands.compare import FORMATS, compared, rendered
+from graphviz_app.commands.compare import FORMATS, rendered
 from tests.helpers.strategies import graphs
 
 
@@ -39,6 +39,6 @@ def test_every_report_can_be_written(before: Graph, after: Graph) -> None:
         )
         for graph in (before, after)
     ]
-    diff, verdicts = compared(sides[0], sides[1])
+    diff = capture.compare(sides[0], sides[1])
     for form in FORMATS:
-        rendered(diff, verdicts, form, "a", None).encode()
+        rendered(diff, form, "a", None).encode()

@@ -169,3 +169,17 @@ def test_a_layer_inserted_in_a_real_model_marks_only_itself() -> None:
     counts = capture.compare(before, after).counts
     assert (counts.added, counts.removed, counts.moved) == (period, 0, 0)
     assert counts.changed == 0
+
+
+def test_many_pairs_hold_no_graphs_and_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from capture.compare import recordings
+    from graphviz_app.commands.compare import rendered
+
+    one, other = recording("abcd", "abc"), recording("abxd", "abc")
+    kept = capture.compare(one, other)
+    monkeypatch.setattr(recordings, "MOST_KEPT", 1)
+    light = capture.compare(one, other)
+    assert all(pair.diff.levels for pair in kept.pairs)
+    assert not any(pair.diff.levels or len(pair.diff.before.graph) for pair in light.pairs)
+    for form in ("text", "json"):
+        assert rendered(light, form, "t", None) == rendered(kept, form, "t", None)
