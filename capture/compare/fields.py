@@ -37,6 +37,9 @@ COMPILED = (
 Changes = dict[tuple[int, int], list[FieldChange]]
 """By index of the level and position before."""
 
+UNKNOWN: tuple[Any, ...] = (None, "", [])
+"""What a field holds that was not read; a file of another format or version may say less."""
+
 
 class Compared(NamedTuple):
     """What comparing fields gave.
@@ -200,7 +203,9 @@ def _plain(one: Any, other: Any, prefix: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield fields that differ; those of structures inside are named ``source.pitch_bytes``."""
     for name, old, new in _items(one, other):
         full = f"{prefix}{name}"
-        if old == new or old is None or new is None or name.endswith(("handle", "handles")):
+        if old == new or name.endswith(("handle", "handles")):
+            continue
+        if old in UNKNOWN or new in UNKNOWN:
             continue
         if isinstance(old, (msgspec.Struct, dict)) and type(old) is type(new):
             yield from _plain(old, new, f"{full}.")

@@ -17,6 +17,14 @@ from .update_rules import RULES, Rule, broken_rules
 CAN_BE_DISABLED = frozenset({"kernel", "memcpy", "memset"})
 """Types for which ``cuGraphNodeSetEnabled`` is documented."""
 
+DECIDING = {
+    "kernel": "cooperative",
+    "memcpy": "source",
+    "memset": "width",
+    "conditional": "kind",
+}
+"""A field of each type without which its rules cannot be checked."""
+
 
 class Violation(msgspec.Struct, kw_only=True, frozen=True):
     """A rule that stands against the update."""
@@ -109,6 +117,7 @@ def update_verdict(
     swaps: list[KernelSwap] = []
     types: set[str] = set()
     attributes: Counter[str] = Counter()
+    unread = 0
     pending = [("", before, "", after)]
     if info_before is not None and info_after is not None:
         one, other = info_before.device, info_after.device
@@ -134,6 +143,9 @@ def update_verdict(
             if type_ != right.topology.types[there]:
                 continue
             payloads = left.payloads[here], right.payloads[there]
+            unread += type_ in DECIDING and any(
+                getattr(payload, DECIDING[type_], None) in (None, "") for payload in payloads
+            )
             ends = f"{path}{here}", f"{other_path}{there}"
             violations += [
                 _violation(rule, words, *ends) for rule, words in broken_rules(type_, *payloads)
@@ -147,7 +159,7 @@ def update_verdict(
         result=result,
         violations=violations,
         swaps=swaps,
-        unchecked=list(_unchecked(types, attributes)),
+        unchecked=list(_unchecked(types, attributes, unread)),
         instead=list(_instead(violations, diff)) if violations else [],
     )
 
@@ -206,7 +218,9 @@ def _other_attributes(before: Any, after: Any) -> Iterator[str]:
             yield name
 
 
-def _unchecked(types: set[str], attributes: Counter[str]) -> Iterator[str]:
+def _unchecked(types: set[str], attributes: Counter[str], unread: int) -> Iterator[str]:
+    if unread:
+        yield f"the parameters of {unread:,} nodes, which were not read in full"
     if "kernel" in types:
         yield (
             "whether functions belong to the same context, and use dynamic parallelism or launch "

@@ -161,8 +161,10 @@ def _conditional(before: ConditionalPayload, after: ConditionalPayload) -> Broke
 
 
 def _memory(before: Any, after: Any) -> Broken:
-    if before != after:
-        yield "memory_nodes", "address or size is another one"
+    for name in ("address", "size_bytes"):
+        one, other = getattr(before, name, None), getattr(after, name, None)
+        if _both(one, other) and one != other:
+            yield "memory_nodes", f"{name} is {one:#x} before, {other:#x} after"
 
 
 def _both(one: Any, other: Any) -> bool:

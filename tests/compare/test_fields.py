@@ -148,3 +148,11 @@ def test_pointers_count_only_where_memory_is_laid_out_alike() -> None:
     longer = capture.compare(one, chain([*payloads, launch("b_kernel")]))
     assert [change.kind for change in longer.changes] == ["added"]
     assert any("another buffer" in note for note in longer.notes)
+
+
+def test_files_that_say_less_are_no_change() -> None:
+    from tests.formats.test_driver_dot import DATA
+
+    found = capture.compare(DATA / "alltypes_plain.dot", DATA / "alltypes_all.dot")
+    assert found.same
+    assert any("not read in full" in words for words in found.pairs[0].update.unchecked)
