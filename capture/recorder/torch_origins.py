@@ -80,8 +80,10 @@ class Watcher:
         """The one that is open, while it is the only one."""
         self.paused: set[int] = set()
         """Threads in which the key is off for a while."""
-        self.faking: dict[int, int] = {}
-        """By thread: modes of fake tensors that it has entered during a capture."""
+        self.nested: dict[int, int] = {}
+        """By thread: how many things that have the key off it is inside of."""
+        self.guards: set[Any] = set()
+        """References to guards of torch's that are alive."""
         self.key = core._parse_dispatch_key(KEY)
         self.switch: Callable[[Any, bool], None] = core._dispatch_tls_set_dispatch_key_included
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included
@@ -201,7 +203,7 @@ class Watcher:
                 PATCHES.remove()
         here = get_ident()
         self.paused.discard(here)
-        self.faking.pop(here, None)
+        self.nested.pop(here, None)
         for thread in watched.threads.values():
             # A range that was entered during the capture and not left again is of no use later.
             del thread.labels[thread.kept_labels :]

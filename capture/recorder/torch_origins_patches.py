@@ -4,6 +4,8 @@
   that operators are seen from is off there, see :mod:`capture.recorder.torch_origins`.
 - Entering and leaving a mode of fake tensors, inside which the key is off: there nothing is
   launched.
+- The guard with which subclasses of tensors call operators on themselves as plain tensors, inside
+  which the key is off: torch has a fallback in Python look for the subclass's own there.
 - ``run`` of Triton's kernels, the user's and those that torch's compiler wrote: they are launched
   by no operator.
 - NVTX ranges, which are labels.
@@ -14,6 +16,7 @@ Nothing is imported for it: what the script has not loaded, it does not use.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from functools import partial
 from threading import get_ident
@@ -64,6 +67,8 @@ class Patches:
             if mode is not None:
                 self._patch(mode, "__enter__", _entering(watcher))
                 self._patch(mode, "__exit__", _leaving(watcher))
+            # The class, which others have imported by name.
+            self._patch(watcher.torch._C._DisableTorchDispatch, "__init__", _guarding(watcher))
             for module, name, describe in (
                 (TRITON, "JITFunction", _of_triton),
                 (AUTOTUNER, "CachingAutotuner", _of_compiler),
@@ -138,7 +143,7 @@ def _entering(watcher: Watcher) -> Callable[[Any], Any]:
         def enter(mode: Any) -> Any:
             _pause(watcher)
             result = original(mode)
-            watcher.faking[get_ident()] = watcher.faking.get(get_ident(), 0) + 1
+            _deeper(watcher)
             return result
 
         return enter
@@ -154,9 +159,7 @@ def _leaving(watcher: Watcher) -> Callable[[Any], Any]:
             try:
                 return original(mode, *args)
             finally:
-                here = get_ident()
-                watcher.faking[here] = max(0, watcher.faking.get(here, 0) - 1)
-                _resume(watcher)
+                _higher(watcher)
 
         return leave
 
@@ -181,6 +184,38 @@ def _following(watcher: Watcher) -> Callable[[Any], Any]:
     return make
 
 
+def _guarding(watcher: Watcher) -> Callable[[Any], Any]:
+    """Have the key off for as long as a guard lives: it works from when it is made."""
+
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def init(guard: Any, *args: Any, **kwargs: Any) -> None:
+            _pause(watcher)
+            original(guard, *args, **kwargs)
+            _deeper(watcher)
+
+            def gone(reference: Any) -> None:
+                watcher.guards.discard(reference)
+                _higher(watcher)
+
+            watcher.guards.add(weakref.ref(guard, gone))
+
+        return init
+
+    return make
+
+
+def _deeper(watcher: Watcher) -> None:
+    here = get_ident()
+    watcher.nested[here] = watcher.nested.get(here, 0) + 1
+
+
+def _higher(watcher: Watcher) -> None:
+    """Switch the key on again where the outermost of several reasons to have it off has ended."""
+    here = get_ident()
+    watcher.nested[here] = max(0, watcher.nested.get(here, 0) - 1)
+    _resume(watcher)
+
+
 def _pause(watcher: Watcher) -> None:
     if watcher.is_on(watcher.key):
         watcher.switch(watcher.key, False)
@@ -189,7 +224,7 @@ def _pause(watcher: Watcher) -> None:
 
 def _resume(watcher: Watcher) -> None:
     here = get_ident()
-    if here in watcher.paused and not watcher.faking.get(here) and not _compiling():
+    if here in watcher.paused and not watcher.nested.get(here) and not _compiling():
         watcher.paused.discard(here)
         if watcher.open:
             watcher.switch(watcher.key, True)

@@ -369,6 +369,31 @@ def test_subclasses_of_tensors_that_dispatch(capture: Capture) -> None:
     assert "sin.default" in seen.operators
 
 
+@pytest.mark.parametrize("dropped", [True, False])
+def test_subclasses_that_call_operators_on_themselves(capture: Capture, dropped: bool) -> None:
+    class Plain(torch.Tensor):  # type: ignore[misc]
+        @classmethod
+        def __torch_dispatch__(
+            cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if not dropped:
+                with torch._C._DisableTorchDispatch():
+                    return function(*args, **(kwargs or {}))
+            guard = torch._C._DisableTorchDispatch()
+            try:
+                return function(*args, **(kwargs or {}))
+            finally:
+                del guard
+
+    before = vars(torch._C._DisableTorchDispatch)["__init__"]
+    x = torch.ones(3)
+    mine = x.as_subclass(Plain)
+    seen = capture(lambda: (mine.sin(), x.cos()))
+    assert torch.equal(capture.result[0].as_subclass(torch.Tensor), x.sin())
+    assert seen.operators[-1] == "cos.default"
+    assert vars(torch._C._DisableTorchDispatch)["__init__"] is before
+
+
 @pytest.mark.parametrize("inside", [True, False])
 def test_with_a_dispatch_mode_of_the_users(capture: Capture, inside: bool) -> None:
     TorchDispatchMode: Any = torch.utils._python_dispatch.TorchDispatchMode  # noqa: N806
