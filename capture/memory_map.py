@@ -39,7 +39,16 @@ BLOCK_COLUMNS = (
     "state",
     "stack",
 )
-EVENT_COLUMNS = ("action", "device", "address", "size_bytes", "stream", "at_us", "stack")
+EVENT_COLUMNS = (
+    "action",
+    "device",
+    "address",
+    "size_bytes",
+    "stream",
+    "at_us",
+    "stack",
+    "nodes_before",
+)
 RANGE_COLUMNS = ("address", "size_bytes", "kind")
 NAME_COLUMNS = ("address", "size_bytes", "name")
 SUM_COLUMNS = (
@@ -95,6 +104,8 @@ class Events(msgspec.Struct, kw_only=True, omit_defaults=True):
     at_us: list[int] = []
     """Unix time."""
     stack: list[int] = []
+    nodes_before: list[int] = []
+    """How many nodes of the graph had been made, by the times of its operators."""
 
 
 class Ranges(msgspec.Struct, kw_only=True, omit_defaults=True):

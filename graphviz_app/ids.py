@@ -126,6 +126,7 @@ class MemoryPage(StrEnum):
 
     MAP = "memory-map"
     CHART = "memory-chart"
+    LIFETIMES = "memory-lifetimes"
     BLOCKS = "memory-blocks"
 
 

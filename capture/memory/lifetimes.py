@@ -22,6 +22,10 @@ class Lifetime(NamedTuple):
     freed: int | None
     """Index of the event that asked for it to be freed; ``None`` if none did."""
     stack: int
+    first: int = -1
+    """Nodes that had been made before it was allocated; -1 where that is not known."""
+    last: int = -1
+    """Nodes that had been made before it was freed; -1 where it was not, or is not known."""
 
 
 class NodeLifetime(NamedTuple):
@@ -44,6 +48,7 @@ def lifetimes(events: Events) -> list[Lifetime]:
     """
     found: list[Lifetime] = []
     open_: dict[tuple[int, int], int] = {}
+    before = events.nodes_before
     devices = events.device or [0] * len(events.action)
     for number, (action, device, address) in enumerate(
         zip(events.action, devices, events.address, strict=True)
@@ -52,10 +57,13 @@ def lifetimes(events: Events) -> list[Lifetime]:
         if action == _ALLOC:
             open_[key] = len(found)
             stack = events.stack[number] if events.stack else -1
-            found.append(Lifetime(address, events.size_bytes[number], number, None, stack))
+            first = before[number] if before else -1
+            size = events.size_bytes[number]
+            found.append(Lifetime(address, size, number, None, stack, first))
         elif action in (_REQUESTED, _COMPLETED) and key in open_:
             place = open_.pop(key)
-            found[place] = found[place]._replace(freed=number)
+            last = before[number] if before else -1
+            found[place] = found[place]._replace(freed=number, last=last)
     return found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from contextlib import suppress
 from time import perf_counter_ns as clock
@@ -131,6 +131,7 @@ class MemorySource:
         self._names(memory)
         if memory.history == "switched on":
             self._events(tables)
+            self._place(memory, capture)
         memory.how = [
             "torch.cuda.memory_snapshot() before and after the capture",
             f"memory history {memory.history}",
@@ -228,6 +229,24 @@ class MemorySource:
                 f"The memory history holds {MAX_EVENTS} events: earlier ones of this capture are "
                 f"lost."
             )
+
+    @staticmethod
+    def _place(memory: Memory, capture: OpenCapture) -> None:
+        """Place events between nodes, by the times at which operators had made theirs."""
+        events, extraction, noted = memory.events, capture.extraction, capture.origins
+        if events is None or extraction is None:
+            return
+        handles = next((nodes for path, nodes in extraction.handles if not path), [])
+        clock_ = noted.clock(handles) if noted is not None else []
+        if not clock_:
+            memory.notes.append(
+                "Allocations of the capture are not placed between its nodes: that takes the times "
+                "of its operators, which were not recorded."
+            )
+            return
+        times = [at_us for at_us, _ in clock_]
+        made = [0, *(nodes for _, nodes in clock_)]
+        events.nodes_before = [made[bisect_right(times, at_us)] for at_us in events.at_us]
 
     def _notes(self, memory: MemoryMap) -> None:
         if memory.history == "off":

@@ -12,7 +12,9 @@ from typing import Any
 from ..driver.protocol import Driver
 from ..model import LeftOut
 from ..origins import Origins
+from .launch import MEMORY
 from .origins.context import Context, Provenance
+from .origins.fill import place_of
 from .origins.settings import ORIGINS, SOURCES
 from .origins.stacks import kind_of
 from .origins.tables import build
@@ -107,6 +109,16 @@ class CaptureOrigins:
             names.get(thread, ""),
             f"{stream:#x}",
         )
+
+    def clock(self, handles: list[int]) -> list[tuple[int, int]]:
+        """Return (Unix time in us, nodes made until then) after each operator that was noted."""
+        log = self._watched.log
+        position = {handle: at for at, handle in enumerate(handles)}
+        found, made = [], 0
+        for row, at_us in zip(log, log.at_us or (), strict=False):
+            made = max(made, place_of(row.after, position) + 1)
+            found.append((at_us, made))
+        return found
 
     def build(self, key: str, handles: list[int]) -> Origins:
         """Return the origins of every node.
@@ -218,4 +230,7 @@ class OriginSource:
         info: Any = driver.capture_info(stream)
         if info.status != 1:
             return None
-        return CaptureOrigins(watcher, watcher.start(driver, info.id, stream, frame), stream)
+        watched = watcher.start(driver, info.id, stream, frame)
+        if os.environ.get(MEMORY) == "stacks":
+            watched.log.at_us = []  # allocations are placed between operators by their times
+        return CaptureOrigins(watcher, watched, stream)

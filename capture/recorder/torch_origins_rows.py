@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from threading import get_ident
+from time import time_ns
 from types import FrameType
 from typing import Any
 
@@ -103,6 +104,8 @@ class Rows:
             what, before, now, stream, thread.ident, stack, module,
             named[-1] if named else "", node, node_number, number, opened,
         )  # fmt: skip
+        if watched.log.at_us is not None:
+            watched.log.at_us.append(time_ns() // 1000)
         if number != thread.number:
             self.forwards.remember(thread.number, number, Forward(name, stack, module))
             thread.number = number

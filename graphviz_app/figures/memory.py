@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from capture.analysis.pointed_at import allocated_at
+from capture.memory.lifetimes import lifetimes
 from capture.memory.sums import Step
 from capture.memory_map import MemoryMap
 
@@ -26,6 +28,7 @@ MOST_BARS = 60
 BAR_HEIGHT = 18
 AXIS_TITLE: dict[str, Any] = {"standoff": 6, "font": {"size": 12}}
 FEW_NODES = 12
+LIFETIMES = (("still allocated after the capture", "#009E73"), ("freed in the capture", "#8FD3BD"))
 OUTSIDE = ("outside", "outside torch's allocator", "#999999")
 STEPS = (
     ("reserved before", "#B9BDC4"),
@@ -149,6 +152,66 @@ def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
         (row.name.rpartition(": ")[2][-24:] or text.address_text(row.address))
         + f" · {text.bytes_text(row.size_bytes)}"
         for row in largest
+    ]
+    layout["yaxis"] |= {"tickvals": list(range(len(largest))), "ticktext": names}
+    return {"data": traces, "layout": layout}
+
+
+def lifetime_map(memory: MemoryMap, count: int) -> dict[str, Any] | None:
+    """Return which allocations of the capture lived between which nodes, the largest `MOST_BARS`.
+
+    ``None`` where they are not known, or not placed between nodes.
+
+    Parameters
+    ----------
+    memory : MemoryMap
+    count : int
+        Nodes of the graph.
+    """
+    events = memory.events
+    if events is None or not events.nodes_before:
+        return None
+    largest = sorted(lifetimes(events), key=lambda item: -item.size_bytes)[:MOST_BARS]
+    largest.sort(key=lambda item: item.allocated)
+    traces = []
+    for name, colour in LIFETIMES:
+        held = [
+            (place, item)
+            for place, item in enumerate(largest)
+            if (item.freed is None) == (name == LIFETIMES[0][0])
+        ]
+        if not held:
+            continue
+        ends = [item.last if item.freed is not None else count for _, item in held]
+        hover = []
+        for (_, item), end in zip(held, ends, strict=True):
+            line = allocated_at(memory, item.stack).replace("<", "&lt;")
+            hover.append(
+                f"{text.address_text(item.address)}, {text.bytes_text(item.size_bytes)}<br>"
+                f"before node {item.first} to before node {end}"
+                + (f"<br>allocated at {line}" if line else "")
+            )
+        traces.append(
+            _bars(
+                name,
+                colour,
+                [item.first for _, item in held],
+                [
+                    max(end - item.first, count / 500)
+                    for (_, item), end in zip(held, ends, strict=True)
+                ],
+                [place for place, _ in held],
+                hover,
+            )
+        )
+    layout = _layout(len(largest))
+    layout["xaxis"] |= {"range": [0, max(1, count)], "tickformat": ",d"}
+    if count <= FEW_NODES:
+        layout["xaxis"]["dtick"] = 1
+    layout["xaxis"]["title"] = {"text": "nodes made until then", **AXIS_TITLE}
+    names = [
+        f"{text.address_text(item.address)} · {text.bytes_text(item.size_bytes)}"
+        for item in largest
     ]
     layout["yaxis"] |= {"tickvals": list(range(len(largest))), "ticktext": names}
     return {"data": traces, "layout": layout}

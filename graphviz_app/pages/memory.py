@@ -24,7 +24,16 @@ from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..context import Context
 from ..facts import Fact
-from ..figures.memory import GROUPS, OUTSIDE, STEPS, address_map, steps_figure, use_map
+from ..figures.memory import (
+    GROUPS,
+    LIFETIMES,
+    OUTSIDE,
+    STEPS,
+    address_map,
+    lifetime_map,
+    steps_figure,
+    use_map,
+)
 from ..ids import MemoryPage
 from ..memory_rows import MOST_ROWS, Row, rows_of, table
 from . import Page
@@ -117,8 +126,21 @@ def _graph(context: Context) -> list[Component]:
         ),
         _legend(use, BLOCK_COLOURS),
         _plot(MemoryPage.CHART, use),
+        *_lifetimes(memory, len(subject.graph)),
         html.H3("Blocks"),
         *_blocks(context, rows),
+    ]
+
+
+def _lifetimes(memory: MemoryMap, count: int) -> list[Component]:
+    figure = lifetime_map(memory, count)
+    if figure is None:
+        return []
+    hint = "From torch's memory history, placed between nodes by the times of operators"
+    return [
+        html.H3("Allocations of the capture", title=hint),
+        _legend(figure, LIFETIMES),
+        _plot(MemoryPage.LIFETIMES, figure),
     ]
 
 
@@ -280,7 +302,10 @@ def skeleton() -> Component:
     return view(
         "",
         [
-            *[_plot(id_, empty) for id_ in (MemoryPage.MAP, MemoryPage.CHART)],
+            *[
+                _plot(id_, empty)
+                for id_ in (MemoryPage.MAP, MemoryPage.CHART, MemoryPage.LIFETIMES)
+            ],
             result_view.grid(MemoryPage.BLOCKS, [], []),
         ],
     )

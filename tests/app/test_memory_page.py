@@ -14,7 +14,13 @@ from capture.analysis import Subject
 from capture.memory_map import Snapshot
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app.app import create_app
-from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, steps_figure, use_map
+from graphviz_app.figures.memory import (
+    MOST_SEGMENTS,
+    address_map,
+    lifetime_map,
+    steps_figure,
+    use_map,
+)
 from graphviz_app.ids import Shell
 from graphviz_app.memory_rows import blocks_of, node_section, rows_of
 from graphviz_app.store import Store
@@ -179,3 +185,20 @@ def test_a_node_without_addresses_says_so() -> None:
     assert "no number" in section.absent
     assert blocks_of(bare, 0) == []
     assert node_section(Subject(graph([])), 0) is None
+
+
+def test_allocations_stand_between_the_nodes_of_their_time() -> None:
+    figure = lifetime_map(memory(), 4)
+    assert figure is not None
+    spans = {
+        trace["name"]: (trace["base"], trace["x"], trace["hovertext"][0])
+        for trace in figure["data"]
+    }
+    kept, freed = spans["still allocated after the capture"], spans["freed in the capture"]
+    assert kept[:2] == ([0], [4])
+    assert freed[:2] == ([1], [1])
+    assert "before node 1 to before node 2" in freed[2]
+    unplaced = memory()
+    assert unplaced.events is not None
+    unplaced.events.nodes_before = []
+    assert lifetime_map(unplaced, 4) is None

@@ -172,6 +172,25 @@ def test_blocks_and_events_of_the_capture_have_stacks(train: Recorded) -> None:
     assert train.told["loss"] in {item.address for item in kept}
 
 
+def test_allocations_are_placed_before_the_nodes_that_use_them(train: Recorded) -> None:
+    memory = train.memory()
+    assert memory.events is not None
+    before = memory.events.nodes_before
+    (info,) = train.recording.graphs.values()
+    assert before == sorted(before)
+    assert 0 <= before[0] < before[-1] <= info.node_count
+    uses: dict[int, list[int]] = {}
+    for word, place in train.pointers():
+        if place.kind == "block":
+            uses.setdefault(place.start, []).append(int(word.node))
+    kept = [item for item in lifetimes(memory.events) if item.freed is None]
+    used = [item for item in kept if item.address in uses]
+    fitting = [item for item in used if any(node >= item.first for node in uses[item.address])]
+    print(f"{len(fitting)} of {len(used)} kept allocations are used after they were made")
+    assert used
+    assert len(fitting) >= 0.9 * len(used)
+
+
 def test_looking_changes_neither_results_nor_nodes(train: Recorded, tmp_path: Path) -> None:
     plain = Recorded(tmp_path, TRAIN, "")
     assert plain.told["value"] == train.told["value"]

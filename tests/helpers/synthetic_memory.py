@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from capture.memory.torch_snapshot import Tables, add_segments, add_sums
-from capture.memory_map import Counters, Mark, Memory, Names, Ranges, Snapshot
+from capture.memory_map import Counters, Events, Mark, Memory, Names, Ranges, Snapshot
 from capture.model import Graph, GraphInfo, Kernel, Metadata, Process, Recording
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
@@ -65,6 +65,15 @@ def memory(key: str = "k") -> Memory:
         names=Names(address=[BASE], size_bytes=[500], name=["Net: weight"]),
         ranges=Ranges(address=[PINNED], size_bytes=[4096], kind=["host"]),
         asked_ranges=True,
+    )
+    found.events = Events(
+        action=[0, 0, 1],
+        device=[0, 0, 0],
+        address=[POOL, POOL + 1024, POOL + 1024],
+        size_bytes=[1000, 3000, 3000],
+        at_us=[5, 6, 9],
+        stack=[-1, -1, -1],
+        nodes_before=[0, 1, 2],
     )
     tables = Tables(found)
     add_sums(tables, before, 0)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, step
+from capture.memory_map import Events, Memory
+from capture.recorder.origins.log import Log
+from capture.recorder.torch_memory import MemorySource
+from capture.recorder.torch_origins_capture import CaptureOrigins
 from tests.recorder.conftest import Workplace
 
 SCRIPT = """
@@ -156,3 +163,27 @@ def test_a_failed_capture_says_why_it_has_none(place: Workplace) -> None:
     recording = place.record("script.py").recording()
     (info,) = recording.failed.values()
     assert "only of captures that became a graph" in info.evidence["memory"].reason
+
+
+def test_allocations_are_placed_between_operators_by_time() -> None:
+    log = Log()
+    log.at_us = [10, 20, 30]
+    for after in (101, 103, (102, 104)):
+        log.flat += [0, 0, after, 1, 1, -1, -1, "", "", -1, 0, 0]
+    watched: Any = SimpleNamespace(log=log)
+    nobody: Any = None
+    noted: Any = CaptureOrigins(nobody, watched, 1)
+    handles = [101, 102, 103, 104]
+    assert noted.clock(handles) == [(10, 1), (20, 3), (30, 4)]
+    capture: Any = SimpleNamespace(
+        extraction=SimpleNamespace(handles=[("", handles)]), origins=noted
+    )
+    memory = Memory(
+        events=Events(action=[0] * 4, address=[1] * 4, size_bytes=[1] * 4, at_us=[5, 10, 29, 99])
+    )
+    MemorySource._place(memory, capture)
+    assert memory.events is not None
+    assert memory.events.nodes_before == [0, 1, 3, 4]
+    capture.origins = None
+    MemorySource._place(memory, capture)
+    assert "not placed between its nodes" in memory.notes[-1]

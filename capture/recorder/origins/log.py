@@ -76,6 +76,8 @@ class Log:
 
     def __init__(self) -> None:
         self.flat: list[Any] = []
+        self.at_us: list[int] | None = None
+        """Unix time at which each row was written; a list where that is to be noted."""
         self.calls: list[tuple[Any, Any]] = []
         """Operator and arguments of each distinct call."""
         self.launches: list[Launch] = []

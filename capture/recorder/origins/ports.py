@@ -36,6 +36,12 @@ class CaptureOrigins(Protocol):
     def last_op(self) -> tuple[str, list[Place], str, str]:
         """Return (operator, stack, thread, stream) of what broke the capture, or ran last."""
 
+    def clock(self, handles: list[int]) -> list[tuple[int, int]]:
+        """Return (Unix time in us, nodes made until then) after each operator, if that was noted.
+
+        `handles` are those of the outermost level.
+        """
+
     def build(self, key: str, handles: list[int]) -> Origins:
         """Return the origins of every node, from the handles of the outermost level."""
 
