@@ -8,7 +8,7 @@ from typing import Any
 
 from capture.analysis import run_analysis
 from capture.compare import GraphDiff, GraphPair, Measure, NodeChange, RecordingDiff
-from capture.compare.changes import place
+from capture.compare.changes import DurationChange, place
 from capture.compare.update import UpdateVerdict
 
 from . import result_text
@@ -129,6 +129,15 @@ def graph_section(pair: GraphPair, rows: int | None) -> Section:
         tables.append(Table("Changes, the most costly first", columns, shown))
         if len(shown) < len(grouped):
             found.append(f"{counted(len(grouped) - len(shown), 'row')} more: --rows 0 shows all.")
+    lines = list(duration_rows(diff.durations))
+    if lines:
+        tables.append(
+            Table(
+                "Equal nodes that take another time",
+                ("nodes", "what", "time", "difference"),
+                lines if rows is None else lines[:rows],
+            )
+        )
     if verdict.violations:
         broken: list[tuple[str, ...]] = [
             (item.after or item.before or "", item.rule.replace("_", " "), item.words)
@@ -205,6 +214,25 @@ def change_rows(changes: list[NodeChange]) -> Iterator[tuple[str, ...]]:
         if len(alike) > MOST_PATHS:
             paths.append(f"and {count_text(len(alike) - MOST_PATHS)} more")
         yield kind, ", ".join(paths), what, how, _time(alike)
+
+
+def duration_rows(changes: list[DurationChange]) -> Iterator[tuple[str, ...]]:
+    """Yield one row for all equal nodes of one name that take another time."""
+    groups: dict[str, list[DurationChange]] = {}
+    for change in changes:
+        groups.setdefault(change.name, []).append(change)
+    totals = [
+        (sum(item.before_ns for item in alike), sum(item.after_ns for item in alike), name, alike)
+        for name, alike in groups.items()
+    ]
+    for one, other, name, alike in sorted(totals, key=lambda item: -abs(item[1] - item[0])):
+        sign = "+" if other >= one else "\N{MINUS SIGN}"
+        yield (
+            counted(len(alike), "node"),
+            name,
+            f"{duration_text(one)} {ARROW} {duration_text(other)}",
+            f"{sign}{duration_text(abs(other - one))}",
+        )
 
 
 def path_text(change: NodeChange) -> str:

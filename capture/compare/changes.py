@@ -49,6 +49,17 @@ class NodeChange(msgspec.Struct, kw_only=True, omit_defaults=True):
         return None if one is None or other is None else other - one
 
 
+class DurationChange(msgspec.Struct, kw_only=True, frozen=True):
+    """A node that differs in no field and takes another time, by more than noise."""
+
+    before: str
+    after: str
+    name: str
+    before_ns: int
+    after_ns: int
+    spread_ns: int
+
+
 class Counts(msgspec.Struct, kw_only=True):
     """How much is what; nodes of bodies are counted, each node once."""
 
@@ -175,6 +186,27 @@ class Sides:
         if one is None or other is None or one[position] != other[partner]:
             return ""
         return one[position]
+
+    def durations(self, touched: set[int]) -> Iterator[DurationChange]:
+        """Yield pairs that differ in their durations alone."""
+        one, other = self.before.durations, self.after.durations
+        for position, partner in enumerate(self.level.partner):
+            if partner < 0 or position in touched:
+                continue
+            old, new = one[position], other[partner]
+            if old is None or new is None or old == new:
+                continue
+            spreads = (node_spread(self.before, position), node_spread(self.after, partner))
+            spread = max(-1 if item is None else item for item in spreads)
+            if None not in spreads and differs(new - old, spread):
+                yield DurationChange(
+                    before=self.before.node_path(position),
+                    after=self.after.node_path(partner),
+                    name=label_of(self.level.before, position),
+                    before_ns=old,
+                    after_ns=new,
+                    spread_ns=spread,
+                )
 
     def unpaired(self) -> Iterator[NodeChange]:
         """Yield nodes that only one side has, and what is in their bodies."""

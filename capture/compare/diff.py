@@ -13,7 +13,7 @@ import msgspec
 from ..analysis import Subject
 from ..model import Graph, Topology
 from .alignment import Alignment, align
-from .changes import Counts, NodeChange, Operators, Sides, costly, count_changes
+from .changes import Counts, DurationChange, NodeChange, Operators, Sides, costly, count_changes
 from .edges import EdgeChange, changed_edges
 from .fields import Changes, changed_fields
 from .keys import Strictness
@@ -62,6 +62,19 @@ class GraphDiff:
         return measures(self.before, self.after)
 
     @cached_property
+    def durations(self) -> list[DurationChange]:
+        """Nodes that differ in nothing but their time, the largest difference first."""
+        touched = {change.before for change in self.changes}
+        found: list[DurationChange] = []
+        if self.before.is_timed and self.after.is_timed:
+            for level in self.levels:
+                sides = Sides(level, self.before, self.after)
+                paths = map(sides.before.node_path, range(len(level.before)))
+                known = {at for at, path in enumerate(paths) if path in touched}
+                found += sides.durations(known)
+        return sorted(found, key=lambda item: -abs(item.after_ns - item.before_ns))
+
+    @cached_property
     def findings(self) -> list[Finding]:
         """What analyses find on either side that is more than information."""
         return findings(self.before, self.after)
@@ -84,6 +97,7 @@ class GraphDiff:
             after=Subject(empty, self.after.info),
         )
         vars(light)["measures"] = self.measures
+        vars(light)["durations"] = self.durations
         vars(light)["findings"] = [] if self.same else self.findings
         return light
 
@@ -98,6 +112,7 @@ class GraphDiff:
             "measures": [
                 {**msgspec.to_builtins(item), "differs": item.differs} for item in self.measures
             ],
+            "durations": list(plain(self.durations)),
             "findings": list(plain(self.findings)),
             "notes": self.notes,
         }

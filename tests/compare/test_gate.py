@@ -151,3 +151,19 @@ def test_broken_outweighs_unknown() -> None:
     assert verdict(checks) is State.BROKEN
     assert verdict([checks[0], checks[2]]) is State.UNKNOWN
     assert verdict([]) is State.HELD
+
+
+def test_equal_nodes_that_take_another_time_are_told() -> None:
+    import capture
+
+    sides = [recording(kernels("abc"), [3000, 3001, 3002]) for _ in range(2)]
+    for side, slow in zip(sides, (1000, 1500), strict=True):
+        timings = side.timings("e")
+        assert timings is not None
+        timings.median_ns[1] = slow
+        timings.minimum_ns = [value - 5 for value in timings.median_ns]
+        timings.p95_ns = [value + 5 for value in timings.median_ns]
+    (pair,) = capture.compare(*sides).pairs
+    assert pair.diff.same
+    (found,) = pair.diff.durations
+    assert (found.before, found.before_ns, found.after_ns) == ("1", 1000, 1500)
