@@ -67,8 +67,9 @@ class Patches:
             if mode is not None:
                 self._patch(mode, "__enter__", _entering(watcher))
                 self._patch(mode, "__exit__", _leaving(watcher))
-            # The class, which others have imported by name.
-            self._patch(watcher.torch._C._DisableTorchDispatch, "__init__", _guarding(watcher))
+            guard = getattr(watcher.torch._C, "_DisableTorchDispatch", None)
+            if guard is not None:  # the class, which others have imported by name
+                self._patch(guard, "__init__", _guarding(watcher))
             for module, name, describe in (
                 (TRITON, "JITFunction", _of_triton),
                 (AUTOTUNER, "CachingAutotuner", _of_compiler),
