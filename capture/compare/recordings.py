@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -142,7 +142,10 @@ def _gpu(recording: Recording, info: GraphInfo) -> Gpu | None:
 def pair_graphs(
     before: Iterable[GraphInfo], after: Iterable[GraphInfo]
 ) -> tuple[list[tuple[GraphInfo, GraphInfo, str]], list[GraphInfo], list[GraphInfo]]:
-    """Say which graph is which: by key, then by topology and label, label, topology.
+    """Say which graph is which: by key and topology, then topology and label, key, label, topology.
+
+    A key holds an ordinal, so a capture more at the start shifts the keys of all that follow;
+    graphs of equal key and another topology are paired only after those of equal topology.
 
     Returns
     -------
@@ -152,22 +155,22 @@ def pair_graphs(
     left = {info.key: info for info in before}
     right = {info.key: info for info in after}
     order = {key: at for at, key in enumerate(left)}
-    pairs = [(left[key], right[key], "key") for key in left if key in right]
-    for one, _, _ in pairs:
-        del left[one.key], right[one.key]
+    pairs: list[tuple[GraphInfo, GraphInfo, str]] = []
     rules: list[tuple[str, Callable[[GraphInfo], Hashable]]] = [
-        ("topology and label", lambda info: (info.topology, info.label)),
+        ("key", lambda info: (info.key, info.topology)),
+        ("topology and label", lambda info: info.topology and (info.topology, info.label)),
+        ("key", lambda info: info.key),
         ("label", lambda info: info.label),
         ("topology", lambda info: info.topology),
     ]
     for words, rule in rules:
-        waiting: defaultdict[Hashable, list[GraphInfo]] = defaultdict(list)
+        waiting: defaultdict[Hashable, deque[GraphInfo]] = defaultdict(deque)
         for info in right.values():
             waiting[rule(info)].append(info)
         for info in list(left.values()):
             key = rule(info)
             if key and waiting[key]:
-                other = waiting[key].pop(0)
+                other = waiting[key].popleft()
                 pairs.append((info, other, words))
                 del left[info.key], right[other.key]
     if len(left) == 1 and len(right) == 1 and not pairs:

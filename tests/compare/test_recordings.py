@@ -100,6 +100,15 @@ def test_graphs_are_paired_by_key_then_topology_and_label() -> None:
     assert [item.key for item in added] == ["o"]
 
 
+def test_a_capture_more_at_the_start_does_not_shift_all_pairs() -> None:
+    pairs, removed, added = pair_graphs(
+        [info("f#0", topology="t1"), info("f#1", topology="t2")],
+        [info("f#0", topology="t0"), info("f#1", topology="t1"), info("f#2", topology="t2")],
+    )
+    assert [(one.key, other.key) for one, other, _ in pairs] == [("f#0", "f#1"), ("f#1", "f#2")]
+    assert (removed, [item.key for item in added]) == ([], ["f#0"])
+
+
 def test_two_recordings_of_one_graph_each_are_paired() -> None:
     pairs, _, _ = pair_graphs([info("a", topology="t")], [info("b", topology="u")])
     assert pairs[0][2] == "the only graph"
