@@ -151,7 +151,8 @@ def _compiled(frame: FrameType, node: object) -> dict[str, int] | None:
     above = getattr(getattr(variable(frame, "parent"), "id", None), "id", None)
     found = {"function": function, "node": number, "parent": above if type(above) is int else -1}
     for name, value in (
-        ("inputs", variable(frame, "inputs")),
+        # The list of inputs itself is emptied before the capture begins.
+        ("inputs", getattr(node, "preserved_aliased_inputs", None)),
         ("copied", getattr(node, "non_static_input_idx", None)),
     ):
         if isinstance(value, (list, tuple)):

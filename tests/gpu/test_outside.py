@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import capture
 from capture.analysis import run_analysis
 from capture.model import Recording
@@ -114,17 +112,10 @@ def test_what_the_compiler_left_out_is_said(tmp_path: Path) -> None:
     assert {row[0] for row in result.rows} >= {"recorded", "left out", "graph break"}
 
 
-@pytest.fixture(scope="module")
-def on_hardware() -> dict[str, str]:
-    """Return the error of each script of the readiness zoo; empty for those without one."""
-    scripts = [
-        str(path)
-        for folder in ("bad", "good")
-        for path in sorted((READY / folder).glob("*.py"))
-        if path.stem not in NO_FAILURE | TOO_LARGE
-    ]
+def test_what_a_dry_run_says_is_so_on_hardware() -> None:
+    scripts = [path for path in (*BAD, *GOOD) if path.stem not in NO_FAILURE | TOO_LARGE]
     done = subprocess.run(
-        [sys.executable, str(READY / "forked_real.py"), *scripts],
+        [sys.executable, str(READY / "forked_real.py"), *map(str, scripts)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -132,17 +123,10 @@ def on_hardware() -> dict[str, str]:
     )
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert len(lines) == len(scripts), done.stderr[-2000:]
-    return {line["script"]: line["error"] for line in lines}
-
-
-def test_what_a_dry_run_warns_of_fails_on_hardware(on_hardware: dict[str, str]) -> None:
-    bad = {path.stem for path in (READY / "bad").glob("*.py")} - NO_FAILURE
-    assert {name for name in bad if not on_hardware[name]} == set()
-
-
-def test_what_a_dry_run_finds_healthy_runs_on_hardware(on_hardware: dict[str, str]) -> None:
-    good = {path.stem for path in (READY / "good").glob("*.py")} - TOO_LARGE
-    assert {name: on_hardware[name] for name in good if on_hardware[name]} == {}
+    errors = {line["script"]: line["error"] for line in lines}
+    healthy = {path.stem for path in BAD if path in scripts and not errors[path.stem]}
+    broken = {path.stem: errors[path.stem] for path in GOOD if errors.get(path.stem)}
+    assert (healthy, broken) == (set(), {})
 
 
 def test_a_dry_run_says_the_same_with_a_gpu_in_the_machine(tmp_path: Path) -> None:

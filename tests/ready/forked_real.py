@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-AT_ONCE = 12
+AT_ONCE = 6
 
 
 def main() -> None:

@@ -97,6 +97,8 @@ def test_a_node_of_the_compilers_trees_is_recognised(monkeypatch: pytest.MonkeyP
         "class CUDAGraphNode:\n"
         "    def __init__(self, wrapped_function, id, parent, inputs, mode):\n"
         "        self.non_static_input_idx = [0]\n"
+        "        self.preserved_aliased_inputs = [False] * len(inputs)\n"
+        "        inputs.clear()\n"
         "        self.frame = sys._getframe()\n"
         "        self.spot = locate(self.frame)\n"
     )
