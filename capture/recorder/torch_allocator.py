@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -50,6 +52,7 @@ def switch_history_on(entries: int) -> None:
     import torch
 
     switch: Any = torch.cuda.memory._record_memory_history
+    switch = getattr(switch, "__wrapped__", switch)
     options: dict[str, Any] = {"stacks": "python", "max_entries": entries}
     known = inspect.signature(switch).parameters
     if "clear_history" in known:
@@ -57,10 +60,22 @@ def switch_history_on(entries: int) -> None:
     switch("all", **options)
 
 
+def watch_history(called: Callable[[], None]) -> None:
+    """Call a function whenever the script switches memory history on or off itself."""
+    # In the middle of torch's own import, `torch` has no attribute `cuda` yet.
+    module: Any = sys.modules["torch.cuda.memory"]
+    original = module._record_memory_history
+
+    @functools.wraps(original)
+    def _record_memory_history(*args: Any, **kwargs: Any) -> Any:
+        called()
+        return original(*args, **kwargs)
+
+    module._record_memory_history = _record_memory_history
+
+
 def when_initialised(call: Callable[[], None]) -> bool:
     """Run something as soon as CUDA is initialised; say whether this torch can do that."""
-    import sys
-
     cuda: Any = sys.modules.get("torch.cuda")
     later = getattr(cuda, "_lazy_call", None)
     if later is None:

@@ -22,6 +22,7 @@ from ..memory.torch_snapshot import Tables, add_events, add_segments, add_sums, 
 from ..memory_map import Mark, Memory, MemoryMap, Names, Snapshot
 from ..model import Graph
 from . import torch_allocator
+from .import_watch import after_import
 from .launch import MEMORY
 from .memory_ranges import add_ranges, relaxed
 from .open_capture import OpenCapture
@@ -56,22 +57,34 @@ class MemorySource:
         self.cost_ns = 0
         self._history = ""
         self._switched = False
+        self._scripts = False
         self._naming_ns = 0
         if self.wanted == "stacks":
-            with suppress(Exception):  # tried again before the first capture
-                torch_allocator.when_initialised(self._switch_on_quietly)
+            # We are started in the middle of torch's import; this part of it is among the last.
+            # What fails is tried again before the first capture.
+            after_import("torch.cuda.nvtx", self._prepare)
 
     @property
     def active(self) -> bool:
         """Whether memory is looked at."""
         return bool(self.wanted) and not self.reason
 
+    def _prepare(self) -> None:
+        """Have memory history switched on as soon as there is an allocator."""
+        torch_allocator.watch_history(self._script_decides)
+        torch_allocator.when_initialised(self._switch_on_quietly)
+
+    def _script_decides(self) -> None:
+        self._scripts, self._switched = True, False
+
     def _switch_on_quietly(self) -> None:
         with suppress(Exception):
             self._switch_on()
 
     def _switch_on(self) -> None:
-        if not self._switched and torch_allocator.history_is_on() is False:
+        if self._scripts or self._switched:
+            return
+        if torch_allocator.history_is_on() is False:
             torch_allocator.switch_history_on(MAX_EVENTS)
             self._switched = True
 

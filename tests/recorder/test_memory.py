@@ -103,12 +103,43 @@ def test_stacks_and_events_of_the_capture(place: Workplace) -> None:
     assert memory.events.address == [0x7F1000000000]
 
 
-def test_a_scripts_own_history_is_left_alone(place: Workplace) -> None:
+def test_history_is_on_as_soon_as_there_is_an_allocator(place: Workplace) -> None:
+    place.write(
+        "script.py",
+        """
+        import torch
+        print(torch.cuda.memory.history)
+        torch.cuda.init()
+        print(torch.cuda.memory.history)
+        torch.cuda.memory._record_memory_history(None)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            torch.launch()
+        print(torch.cuda.memory.history)
+        """,
+    )
+    done = place.record("--memory-stacks", "script.py")
+    assert done.code == 0, done.err
+    before, ours, after = done.out.splitlines()
+    assert before == "{}"
+    assert "'stacks': 'python'" in ours
+    # Once the script has switched it off, it stays off.
+    assert after == "{}"
+    recording = done.recording()
+    memory = recording.memory(next(iter(recording.graphs)))
+    assert memory is not None
+    assert memory.history == "off"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_scripts_own_history_is_left_alone(place: Workplace, when: str) -> None:
     place.environment["CGLENS_MEMORY"] = "stacks"
     place.write(
         "script.py",
         "import torch\n"
-        "torch.cuda.memory._record_memory_history(max_entries=7)\n"
+        + ("torch.cuda.init()\n" if when == "after" else "")
+        + "torch.cuda.memory._record_memory_history(max_entries=7)\n"
+        + ("torch.cuda.init()\n" if when == "before" else "")
         + "\n".join(line.removeprefix("    ") for line in SCRIPT.splitlines())
         + "\nprint(torch.cuda.memory.history)\n",
     )

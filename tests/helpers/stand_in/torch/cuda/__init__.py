@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
@@ -87,7 +87,20 @@ def synchronize() -> None:
     graphs.synchronize()
 
 
-from . import graphs, memory  # noqa: E402
+_queued: list[Callable[[], None]] = []
+
+
+def _lazy_call(call: Callable[[], None]) -> None:
+    _queued.append(call)
+
+
+def init() -> None:
+    """Initialise CUDA, which what was queued has waited for."""
+    while _queued:
+        _queued.pop(0)()
+
+
+from . import graphs, memory, nvtx  # noqa: E402, F401
 from .graphs import CUDAGraph, graph, graph_pool_handle, make_graphed_callables  # noqa: E402
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "make_graphed_callables"]

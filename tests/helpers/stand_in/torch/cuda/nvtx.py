@@ -1,0 +1,1 @@
+"""Ranges; imported last."""
