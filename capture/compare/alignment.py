@@ -17,8 +17,8 @@ LEAST_IN_COMMON = 0.05
 """Share of the smaller graph's nodes below which two graphs have nothing in common."""
 MOST_REPLACED = 4
 """Consecutive pairs of unrelated nodes that are believed; more in a row have nothing in common."""
-REORDERED = 0.7
-"""Share of possible pairs below which the order of creation is given up for a canonical one."""
+REORDERED = 0.9
+"""Share of possible pairs in place below which a canonical order is tried as well."""
 
 Operators = Callable[[str], Sequence[str] | None]
 """Names of the operators of the nodes of the body at a path; empty texts are not known."""
@@ -213,7 +213,6 @@ class _Pairs:
                 block.after, block.after + block.length
             )
             taken[block.after : block.after + block.length] = True
-            self.equal += block.length
         replaced = []
         for i, j in _believed(found.unrelated_before, found.unrelated_after):
             if there[i] < 0 and not taken[j]:

@@ -117,7 +117,7 @@ def update_verdict(
     swaps: list[KernelSwap] = []
     types: set[str] = set()
     attributes: Counter[str] = Counter()
-    unread = 0
+    unread = resized = 0
     pending = [("", before, "", after)]
     if info_before is not None and info_after is not None:
         one, other = info_before.device, info_after.device
@@ -152,6 +152,7 @@ def update_verdict(
             ]
             swaps += _swap(*payloads, *ends)
             attributes.update(_other_attributes(*payloads))
+            resized += type_ == "mem_alloc" and _resized(*payloads)
         pending.extend(_bodies(paired.pairs, path, left, other_path, right, violations))
     result = RULES[violations[0].rule].result if violations else "SUCCESS"
     return UpdateVerdict(
@@ -159,7 +160,7 @@ def update_verdict(
         result=result,
         violations=violations,
         swaps=swaps,
-        unchecked=list(_unchecked(types, attributes, unread)),
+        unchecked=list(_unchecked(types, attributes, unread, resized)),
         instead=list(_instead(violations, diff)) if violations else [],
     )
 
@@ -218,7 +219,19 @@ def _other_attributes(before: Any, after: Any) -> Iterator[str]:
             yield name
 
 
-def _unchecked(types: set[str], attributes: Counter[str], unread: int) -> Iterator[str]:
+def _resized(before: Any, after: Any) -> bool:
+    one, other = getattr(before, "size_bytes", None), getattr(after, "size_bytes", None)
+    return None not in (one, other) and one != other
+
+
+def _unchecked(
+    types: set[str], attributes: Counter[str], unread: int, resized: int
+) -> Iterator[str]:
+    if resized:
+        yield (
+            f"{resized:,} allocations have another size; the documentation does not say whether "
+            f"that may change"
+        )
     if unread:
         yield f"the parameters of {unread:,} nodes, which were not read in full"
     if "kernel" in types:

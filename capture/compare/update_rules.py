@@ -79,12 +79,6 @@ RULES = {
     "conditional_parameters": Rule(
         "the parameters of a conditional node cannot change", "PARAMETERS_CHANGED", False
     ),
-    "memory_nodes": Rule(
-        "nodes that allocate or free memory have no parameters that can be set",
-        "NOT_SUPPORTED",
-        False,
-        documented=False,
-    ),
 }
 
 Broken = Iterator[tuple[str, str]]
@@ -160,13 +154,6 @@ def _conditional(before: ConditionalPayload, after: ConditionalPayload) -> Broke
         )
 
 
-def _memory(before: Any, after: Any) -> Broken:
-    for name in ("address", "size_bytes"):
-        one, other = getattr(before, name, None), getattr(after, name, None)
-        if _both(one, other) and one != other:
-            yield "memory_nodes", f"{name} is {one:#x} before, {other:#x} after"
-
-
 def _both(one: Any, other: Any) -> bool:
     return one is not None and other is not None
 
@@ -178,6 +165,4 @@ _CHECKS: dict[str, Callable[[Any, Any], Broken]] = {
     "external_semaphore_signal": _semaphores,
     "external_semaphore_wait": _semaphores,
     "conditional": _conditional,
-    "mem_alloc": _memory,
-    "mem_free": _memory,
 }

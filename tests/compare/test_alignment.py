@@ -146,3 +146,36 @@ def test_nodes_that_were_not_read_are_paired_by_type() -> None:
 def test_planted_edits_cost_what_was_planted(seed: int) -> None:
     before, after, count = planted(2_000, seed)
     assert sum(edits(before, after).values()) <= 1.02 * count
+
+
+def branches(order: list[tuple[int, int]], count: int, length: int) -> Graph:
+    """Return parallel chains between a root and a join, made in a given order."""
+    places: dict[tuple[int, int], int] = {}
+    edges: list[tuple[int, int]] = []
+    payloads = [launch("root")]
+    for branch, step in order:
+        edges.append((places[branch, step - 1] if step else 0, len(payloads)))
+        places[branch, step] = len(payloads)
+        payloads.append(launch(f"kernel_{branch}_{step}"))
+    edges += [(places[branch, length - 1], len(payloads)) for branch in range(count)]
+    payloads.append(launch("join"))
+    return graph(["kernel"] * len(payloads), edges, payloads=payloads)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_branches_that_were_captured_in_turns_are_the_same_graph(count: int) -> None:
+    length = 30
+    one_by_one = [(branch, step) for branch in range(count) for step in range(length)]
+    in_turns = [(branch, step) for step in range(length) for branch in range(count)]
+    dice = random.Random(3)
+    reached = [0] * count
+    at_random = []
+    while sum(reached) < count * length:
+        branch = dice.choice([at for at in range(count) if reached[at] < length])
+        at_random.append((branch, reached[branch]))
+        reached[branch] += 1
+    first = branches(one_by_one, count, length)
+    for order in (in_turns, at_random):
+        found = capture.compare(first, branches(order, count, length))
+        assert found.same
+        assert any("another order" in note for note in found.notes)
