@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 from .ready_log import Log, user_stack
@@ -115,8 +115,10 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
             handler = HANDLERS.get(func._schema.name.removeprefix("aten::"))
             try:
                 result = run(*args, **named) if handler is None else handler(call)
-            except FakeTensorDeviceMismatchError:
-                call.report("wrong_device", TWO_DEVICES, ONE_DEVICE)
+            except RuntimeError as error:
+                # torch has a class of its own for it from 2.13 on, and before only the words.
+                if "two devices" in str(error) or "two different devices" in str(error):
+                    call.report("wrong_device", TWO_DEVICES, ONE_DEVICE)
                 raise
             if call.outermost:
                 call.follow_pinned(result)
