@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model import Body, Graph
 from ..topology.canonical import canonical_order
-from .keys import Ints, Keys, NodeKeys, Strictness, node_keys, numbered, shared, strictest
+from .keys import Ints, Keys, Strictness, node_keys, numbered, shared, strictest
 from .moves import Block, moved_blocks
 from .wavefront import pair
 
@@ -152,7 +152,7 @@ def _align_level(
     possible = shared(getattr(left, strictness), getattr(right, strictness))
     smaller = min(len(before), len(after))
     if found.equal < REORDERED * possible * smaller:
-        other = _Pairs(keys, relations, _canonical(before, after, left, right))
+        other = _Pairs(keys, relations, _canonical(before, after, keys))
         if other.equal > found.equal:
             found = other
     return Alignment(
@@ -176,10 +176,7 @@ def _known(keys: Keys, before: Sequence[str], after: Sequence[str]) -> Keys:
     return keys
 
 
-def _canonical(
-    before: Graph, after: Graph, left: NodeKeys, right: NodeKeys
-) -> tuple[Sequence[int], Sequence[int]]:
-    keys = numbered(left.family, right.family)
+def _canonical(before: Graph, after: Graph, keys: Keys) -> tuple[Sequence[int], Sequence[int]]:
     return (
         canonical_order(before.topology, keys.before.tolist()),
         canonical_order(after.topology, keys.after.tolist()),
