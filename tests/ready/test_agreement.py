@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 
 UNKNOWABLE = {"lazy_load", "out_of_memory", "own_error", "allocation", "not_ended"}
 """Kinds of failure that show only where kernels and memory are real, or that are the script's."""
-NOT_THROUGH_TORCH = {"blocking_stream", "merged_captures"}
+NOT_THROUGH_TORCH = {"blocking_stream", "merged_captures", "unreported"}
 """Scripts that call the driver themselves."""
 ONLY_HARDWARE = {"no_such_device", "thread_allocation"}
 EXAMPLES = ("batch_sizes", "compiled", "fork_join", "train_step", "transformer_inference")
