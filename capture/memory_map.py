@@ -38,6 +38,7 @@ BLOCK_COLUMNS = (
     "requested_bytes",
     "state",
     "stack",
+    "pointed",
 )
 EVENT_COLUMNS = (
     "action",
@@ -90,6 +91,8 @@ class Blocks(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Index into :data:`STATES`."""
     stack: list[int] = []
     """Where it was allocated; -1 unless memory history was on."""
+    pointed: list[int] = []
+    """How many distinct addresses in it the graph's nodes hold, those that may be numbers too."""
 
 
 class Events(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -140,6 +140,12 @@ class MemorySource:
             return at < len(ordered) and ordered[at] < begin + segment["total_size"]
 
         add_segments(tables, segments, wanted)
+        blocks = memory.blocks
+        if blocks is not None:
+            blocks.pointed = [
+                bisect_left(ordered, begin + size) - bisect_left(ordered, begin)
+                for begin, size in zip(blocks.address, blocks.size_bytes, strict=True)
+            ]
         add_ranges(driver, memory, ordered, segments)
         self._names(memory)
         if memory.history == "switched on":

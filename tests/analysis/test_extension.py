@@ -37,6 +37,7 @@ OF_RECORDINGS = {
     "compiler_coverage",
     "memory_steps",
     "pool_owners",
+    "freed_later",
 }
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
@@ -44,6 +45,7 @@ OWN = {
     "host_memory",
     "memory_steps",
     "pool_owners",
+    "freed_later",
     "pointed_at",
     "pools",
     "stale_pointers",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from capture.analysis import run_analysis
 from capture.memory.lifetimes import lifetimes
 from capture.memory.pointers import Pointer, resolve
 from capture.memory.sums import against_torch, pool_sums, step
@@ -243,6 +244,33 @@ def test_an_input_that_was_freed_in_the_capture_is_free(tmp_path: Path) -> None:
     assert [item.place.kind for item in pinned] == ["outside"]
     assert pinned[0].place.state == "host"
     assert (pinned[0].word.size_bytes, pinned[0].word.writes) == (4 << 20, True)
+
+
+LATER = """
+    import torch
+    x = torch.randn(1 << 22, device="cuda")
+    y = torch.empty_like(x)
+    z = torch.empty_like(x)
+    torch.mul(x, 2.0, out=y)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        torch.mul(x, 2.0, out=y)
+        z.copy_(y)
+    graph.replay()
+    torch.cuda.synchronize()
+    print(x.data_ptr())
+    del x
+"""
+
+
+def test_an_input_that_was_freed_after_the_capture_is_named(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, LATER)
+    result = run_analysis("freed_later", recorded.recording)
+    assert len(result.rows) == 1, result
+    assert result.rows[0][3] == 4 << 22
+    stale = [item for item in recorded.pointers() if item.place.state == "free"]
+    assert stale == []
 
 
 SHARED = """

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import capture
 from capture.analysis import Result, Severity, Subject, run_analysis
-from capture.memory.torch_snapshot import Tables, add_sums
-from capture.memory_map import Snapshot
+from capture.memory.torch_snapshot import Tables, add_segments, add_sums
+from capture.memory_map import Mark, Snapshot
 from capture.model import Executable, GraphInfo, Metadata, Recording
 from tests.analysis.graphs import dags, paths, with_loop
 from tests.helpers.synthetic_memory import (
@@ -199,6 +199,43 @@ def test_a_pool_with_a_graph_alive_is_not_pinned() -> None:
         assert result.severity is Severity.INFO
         assert result.figures["pinned"].value == 0
     assert "--memory" in run_analysis("pool_owners", Recording(Metadata(), [])).absent_reason
+
+
+def after_the_capture(state: str, ended: str = "alive at exit", pointed: int = 2) -> Recording:
+    """Return a recording whose graph points into a block, and what came of the block."""
+    found = memory()
+    assert found.blocks is not None
+    found.blocks.pointed = [pointed, 0, 1, 1]
+    snapshot = Snapshot(process="0", marks=[Mark(name="end")])
+    segments = [] if state == "gone" else [segment(BASE, [(512, state), (512, "inactive")])]
+    add_segments(Tables(snapshot), segments)
+    return Recording(
+        Metadata(),
+        [GraphInfo(key="k", name="step", pool=OWN, process=0)],
+        executables=[Executable(id="k/exec1", graph="k", ended=ended)],
+        evidence={"snapshots": {"0": snapshot}, "memory": {"k": found}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "what"), [("inactive", "free"), ("gone", "given back to the driver")]
+)
+def test_memory_that_was_freed_after_the_capture(state: str, what: str) -> None:
+    result = run_analysis("freed_later", after_the_capture(state))
+    assert result.severity is Severity.NOTICE
+    (row,) = result.rows
+    assert row[:6] == ("step", "0x7f0000000000", "Net: weight", 512, what, 2)
+    assert row[7] == "train.py:12 make"
+
+
+def test_memory_that_is_still_allocated_or_that_no_living_graph_needs() -> None:
+    result = run_analysis("freed_later", after_the_capture("active_allocated"))
+    assert (result.severity, result.rows) == (Severity.INFO, [])
+    unused = run_analysis("freed_later", after_the_capture("inactive", pointed=0))
+    assert (unused.severity, unused.rows) == (Severity.INFO, [])
+    dead = run_analysis("freed_later", after_the_capture("inactive", "destroyed"))
+    assert "no graph was alive" in dead.absent_reason
+    assert "--memory" in run_analysis("freed_later", Recording(Metadata(), [])).absent_reason
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from capture.analysis import run_analysis
 from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, step
 from capture.memory_map import Events, Memory
@@ -65,6 +66,8 @@ def test_a_capture_is_looked_at_before_and_after(place: Workplace) -> None:
     # The segment that nothing points into is in the sums alone.
     assert memory.segments is not None
     assert memory.segments.address == [0x7F0000000000, 0x7F1000000000]
+    assert memory.blocks is not None
+    assert memory.blocks.pointed == [1, 1, 1, 1]
     assert all(item.torch_bytes == item.summed_bytes for item in against_torch(memory))
     assert len(against_torch(memory)) == 4
     places = [item.place for item in resolve(recording.graph(info.key), memory)]
@@ -80,11 +83,15 @@ def test_a_capture_is_looked_at_before_and_after(place: Workplace) -> None:
 
 def test_the_end_of_the_process_is_looked_at(place: Workplace) -> None:
     place.environment["CGLENS_MEMORY"] = "1"
-    snapshot = place.recorded(SCRIPT).snapshot(0)
+    recording = place.recorded(SCRIPT)
+    snapshot = recording.snapshot(0)
     assert snapshot is not None
     assert snapshot.segments is not None
     assert snapshot.segments.address == [0x7F0000000000 + (1 << 30), 0x7F1000000000]
     assert [mark.name for mark in snapshot.marks] == ["end"]
+    # The script dropped what its graph still points into.
+    found = run_analysis("freed_later", recording)
+    assert [row[1] for row in found.rows] == ["0x7f0000000000"]
 
 
 def test_stacks_and_events_of_the_capture(place: Workplace) -> None:
