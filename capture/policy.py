@@ -20,6 +20,10 @@
     replay_increase = 0.05
     critical_path_increase = 0.05
 
+    [memory]
+    pool_most_bytes = 1073741824  # reserved by the graph's own pool
+    pool_increase = 0.1           # against the baseline, as a share
+
     [coverage]
     timed = 0.9                   # share of nodes with a duration
     failed_captures = 0           # most
@@ -63,6 +67,8 @@ class Policy:
     kernels_forbidden: tuple[str, ...] = ()
     time_replay_increase: float | None = 0.05
     time_critical_path_increase: float | None = 0.05
+    memory_pool_most_bytes: int | None = None
+    memory_pool_increase: float | None = None
     coverage_timed: float | None = None
     coverage_failed_captures: int | None = 0
     coverage_missing_graphs: str = "forbid"
@@ -119,6 +125,8 @@ _KEYS: dict[str, Accept] = {
     "kernels.forbidden": _texts,
     "time.replay_increase": _share,
     "time.critical_path_increase": _share,
+    "memory.pool_most_bytes": _count,
+    "memory.pool_increase": _share,
     "coverage.timed": _share,
     "coverage.failed_captures": _count,
     "coverage.missing_graphs": _choice("allow", "forbid"),

@@ -9,10 +9,11 @@ from typing import Any
 from capture.analysis import run_analysis
 from capture.compare import GraphDiff, GraphPair, Measure, NodeChange, RecordingDiff
 from capture.compare.changes import DurationChange, place
+from capture.compare.measures import Size
 from capture.compare.update import UpdateVerdict
 
 from . import result_text
-from .format import count_text, counted, duration_text, label_text, show, type_text
+from .format import bytes_text, count_text, counted, duration_text, label_text, show, type_text
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 MOST_FIELDS = 4
@@ -119,6 +120,7 @@ def graph_section(pair: GraphPair, rows: int | None) -> Section:
         rewired = f" ({count_text(counts.edges_rewired)} between nodes of both)"
         facts.append(("dependencies", f"{', '.join(edges)}{rewired}" if edges else "none differs"))
     facts += [(item.name, measure_text(item)) for item in diff.measures]
+    facts += [(item.name, size_text(item)) for item in diff.sizes]
     facts += verdict_facts(verdict)
     found = [*_findings(diff)]
     grouped = list(change_rows(diff.changes))
@@ -162,6 +164,16 @@ def measure_text(item: Measure) -> str:
         f"{text} ({sign}{duration_text(abs(item.difference_ns))}, "
         f"noise {duration_text(item.spread_ns)})"
     )
+
+
+def size_text(item: Size) -> str:
+    """Return an amount of memory before and after."""
+    if item.before_bytes == item.after_bytes:
+        return f"{bytes_text(item.after_bytes)}, the same"
+    change = item.after_bytes - item.before_bytes
+    sign = "+" if change > 0 else "\N{MINUS SIGN}"
+    before, after = bytes_text(item.before_bytes), bytes_text(item.after_bytes)
+    return f"{before} {ARROW} {after} ({sign}{bytes_text(abs(change))})"
 
 
 def verdict_facts(verdict: UpdateVerdict) -> list[tuple[str, str]]:

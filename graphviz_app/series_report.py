@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from capture.compare.series import Group, Series, Variation
+from capture.compare.series import Group, Series
+from capture.compare.variations import Variation
 from capture.names import short
 
 from .comparison import ARROW, MOST_PATHS, Section, Table, value_text

@@ -17,7 +17,7 @@ from .changes import Counts, DurationChange, NodeChange, Operators, Sides, costl
 from .edges import EdgeChange, changed_edges
 from .fields import Changes, changed_fields
 from .keys import Strictness
-from .measures import Finding, Measure, findings, measures, plain
+from .measures import Finding, Measure, Size, findings, measures, plain, sizes
 
 SIZED = frozenset(
     {"kernel", "grid", "block", "dynamic_shared_bytes", "width_bytes", "height", "width"}
@@ -62,6 +62,11 @@ class GraphDiff:
         return measures(self.before, self.after)
 
     @cached_property
+    def sizes(self) -> list[Size]:
+        """Memory of both, as far as it was looked at."""
+        return sizes(self.before, self.after)
+
+    @cached_property
     def durations(self) -> list[DurationChange]:
         """Nodes that differ in nothing but their time, the largest difference first."""
         touched = {change.before for change in self.changes}
@@ -97,6 +102,7 @@ class GraphDiff:
             after=Subject(empty, self.after.info),
         )
         vars(light)["measures"] = self.measures
+        vars(light)["sizes"] = self.sizes
         vars(light)["durations"] = self.durations
         vars(light)["findings"] = [] if self.same else self.findings
         return light
@@ -112,6 +118,7 @@ class GraphDiff:
             "measures": [
                 {**msgspec.to_builtins(item), "differs": item.differs} for item in self.measures
             ],
+            "sizes": list(plain(self.sizes)),
             "durations": list(plain(self.durations)),
             "findings": list(plain(self.findings)),
             "notes": self.notes,

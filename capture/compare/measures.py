@@ -9,6 +9,7 @@ import msgspec
 
 from ..analysis import Scope, Severity, Subject, analyses, run_analysis
 from ..distributions import differs, summarise
+from ..memory.sums import pool_sums
 
 SAMPLED = (
     ("replay, untraced", "timings", "untraced_replay_ns"),
@@ -54,6 +55,14 @@ class Measure(msgspec.Struct, kw_only=True, omit_defaults=True):
         return differs(self.difference_ns, self.spread_ns)
 
 
+class Size(msgspec.Struct, kw_only=True, frozen=True):
+    """One amount of memory of both graphs."""
+
+    name: str
+    before_bytes: int
+    after_bytes: int
+
+
 class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A result of an analysis that asks for attention on one side or both."""
 
@@ -89,6 +98,40 @@ def measures(before: Subject, after: Subject) -> list[Measure]:
     if paths[0] is not None and paths[1] is not None:
         found.append(Measure(name="critical path", before_ns=paths[0], after_ns=paths[1]))
     return found
+
+
+def sizes(before: Subject, after: Subject) -> list[Size]:
+    """Return what memory both are known to take."""
+    found = []
+    for name, size in (
+        ("pool, reserved", lambda subject: pool_bytes(subject, "reserved_bytes")),
+        ("pool, allocated", lambda subject: pool_bytes(subject, "allocated_bytes")),
+        ("executable", _executable_bytes),
+    ):
+        one, other = size(before), size(after)
+        if one is not None and other is not None:
+            found.append(Size(name=name, before_bytes=one, after_bytes=other))
+    return found
+
+
+def pool_bytes(subject: Subject, column: str = "reserved_bytes") -> int | None:
+    """Return a sum of the graph's own pool when it was last looked at.
+
+    ``None`` where memory was not looked at or the graph has no pool of its own. A pool that
+    several graphs share is told of each.
+    """
+    memory = subject.memory
+    if memory is None or memory.pool is None:
+        return None
+    own = [item for item in pool_sums(memory) if item.pool == memory.pool]
+    if not own:
+        return None
+    last = max(item.mark for item in own)
+    return sum(int(getattr(item, column)) for item in own if item.mark == last)
+
+
+def _executable_bytes(subject: Subject) -> int | None:
+    return subject.benchmark.executable_bytes if subject.benchmark is not None else None
 
 
 def _samples(subject: Subject, evidence: str, column: str) -> list[int]:

@@ -118,6 +118,7 @@ def subject_of(recording: Recording, key: str) -> Subject:
         origins=held(EvidenceKind.ORIGINS, lambda: recording.origins(key)),
         unreadable=unreadable,
         benchmark=held(EvidenceKind.BENCHMARKS, lambda: recording.benchmark(key)),
+        memory=held(EvidenceKind.MEMORY, lambda: recording.memory(key)),
     )
 
 

@@ -167,3 +167,60 @@ def test_equal_nodes_that_take_another_time_are_told() -> None:
     assert pair.diff.same
     (found,) = pair.diff.durations
     assert (found.before, found.before_ns, found.after_ns) == ("1", 1000, 1500)
+
+
+def with_pool(reserved: list[int]) -> Recording:
+    """Return a synthetic recording whose pool reserves so many bytes at each mark."""
+    from capture.memory_map import Mark, Memory, Sums
+
+    found = recording(kernels("ab"))
+    count = len(reserved)
+    memory = Memory(
+        graph="g",
+        pool=(1, 0),
+        pools=[(0, 0), (1, 0)],
+        marks=[Mark(name=name) for name in ("before capture", "after capture")],
+        sums=Sums(
+            mark=[*range(count), 1],
+            device=[0] * (count + 1),
+            pool=[*[1] * count, 0],
+            segments=[1] * (count + 1),
+            reserved_bytes=[*reserved, 10**9],
+            allocated_bytes=[0] * (count + 1),
+            active_bytes=[0] * (count + 1),
+            requested_bytes=[0] * (count + 1),
+            largest_free_bytes=[0] * (count + 1),
+        ),
+    )
+    return Recording(
+        found.metadata,
+        list(found.graphs.values()),
+        loaded={"g": found.graph("g")},
+        evidence={"memory": {"g": memory}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("pool_most_bytes = 2200", State.HELD),
+        ("pool_most_bytes = 2100", State.BROKEN),
+        ("pool_increase = 0.1", State.HELD),
+        ("pool_increase = 0.05", State.BROKEN),
+    ],
+)
+def test_bytes_of_the_pool(text: str, state: State) -> None:
+    policy = parse_policy(f"[memory]\n{text}")
+    rule = f"memory.{text.partition(' ')[0]}"
+    found = check_recording(with_pool([0, 2200]), policy, with_pool([0, 2000]))
+    assert states(found, rule) == {state}
+    unseen = recording(kernels("ab"))
+    assert states(check_recording(unseen, policy, unseen), rule) == {State.UNKNOWN}
+
+
+def test_memory_is_compared() -> None:
+    import capture
+
+    (pair,) = capture.compare(with_pool([0, 2000]), with_pool([0, 2200])).pairs
+    sizes = [(item.name, item.before_bytes, item.after_bytes) for item in pair.diff.sizes]
+    assert ("pool, reserved", 2000, 2200) in sizes

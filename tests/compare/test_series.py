@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import capture
-from capture.compare.series import Variation, series
+from capture.compare.series import series
+from capture.compare.variations import Variation
 from capture.errors import LookupFailed
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from capture.topology.summary import digest
