@@ -127,7 +127,10 @@ def timing(context: Context, node: Node, recording: Recording) -> Children:
 def pointing(context: Context, position: int) -> Children:
     """Return what memory a node points at, with links to the blocks' other nodes."""
     state = context.state
-    subject = context.store.subject(state.recording, state.graph, state.body, state.executable)
+    try:
+        subject = context.store.subject(state.recording, state.graph, state.body, state.executable)
+    except FormatError:
+        return []  # the section of timings says what is damaged
     section = memory_rows.node_section(subject, position)
     if section is None:
         return []
