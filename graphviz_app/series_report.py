@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from capture.compare.churn import Cause, Churn
 from capture.compare.series import Group, Series
 from capture.compare.variations import Variation
 from capture.names import short
@@ -28,6 +29,24 @@ def sections(series: Series, rows: int | None) -> list[Section]:
         facts.append(("instantiate saved", duration_text(series.saved_ns)))
     found = [Section("Graphs", facts, [], series.notes)]
     return found + [_group(group, series.name, rows) for group in series.groups]
+
+
+def churn_section(found: list[Churn], rows: int | None) -> Section:
+    """Return which graphs were captured again at one place, and what differed each time."""
+    lines: list[tuple[str, ...]] = []
+    for item in found:
+        causes = ", ".join(f"{count_text(n)} {cause.value}" for cause, n in item.causes.items())
+        where = f"{item.place}, {item.label}" if item.label else item.place
+        lines.append((where, count_text(len(item.steps) + 1), causes, item.steps[-1].words))
+    needless = sum(
+        item.causes[cause] for item in found for cause in (Cause.NOTHING, Cause.ADDRESSES)
+    )
+    facts = [("places", count_text(len(found)))]
+    if needless:
+        facts.append(("alike", f"{counted(needless, 'capture')}, addresses apart"))
+    columns = ("place", "captures", "what differed from the last one", "at the end")
+    table = Table("By place", columns, lines if rows is None else lines[:rows], frozenset({1}))
+    return Section("Captured again", facts, [table])
 
 
 def _group(group: Group, name: str, rows: int | None) -> Section:

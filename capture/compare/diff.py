@@ -45,6 +45,8 @@ class GraphDiff:
     levels : list of Alignment
         Which node is which, the graphs first, then bodies; empty after :meth:`without_graphs`.
     before, after : Subject
+    addresses_kept, addresses_moved : int
+        Distinct addresses that are the same, and those that are others and stand for one another.
     """
 
     counts: Counts
@@ -55,6 +57,8 @@ class GraphDiff:
     levels: list[Alignment] = field(repr=False)
     before: Subject = field(repr=False)
     after: Subject = field(repr=False)
+    addresses_kept: int = 0
+    addresses_moved: int = 0
 
     @cached_property
     def measures(self) -> list[Measure]:
@@ -118,6 +122,8 @@ class GraphDiff:
             "measures": [
                 {**msgspec.to_builtins(item), "differs": item.differs} for item in self.measures
             ],
+            "addresses_kept": self.addresses_kept,
+            "addresses_moved": self.addresses_moved,
             "sizes": list(plain(self.sizes)),
             "durations": list(plain(self.durations)),
             "findings": list(plain(self.findings)),
@@ -177,6 +183,8 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
         levels=levels,
         before=one,
         after=other,
+        addresses_kept=relocation.kept,
+        addresses_moved=relocation.moved,
     )
 
 
