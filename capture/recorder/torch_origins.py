@@ -3,8 +3,9 @@
 A ``TorchDispatchMode`` would see them too, but it changes what is captured: while one is active
 torch takes every tensor for a subclass, and its derivatives use other operators (``scatter`` for
 ``scatter_``, ``add`` for ``add_``), which become other nodes. So operators are seen from a
-dispatch key that torch itself leaves free, below autograd: a fallback in Python is registered for
-it once, and the key is switched on for the capturing thread, which autograd's threads inherit.
+dispatch key that torch itself leaves free, below autograd: a kernel in Python is registered there
+for each operator, once, and the key is switched on for the capturing thread, which autograd's
+threads inherit.
 
 torch's compiler guards on the keys of a thread, so the key is off wherever it looks at them, see
 :mod:`capture.recorder.torch_origins_patches`.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 from time import perf_counter_ns as clock
 from types import FrameType
@@ -23,13 +25,15 @@ from ..driver.protocol import Driver
 from ..driver.records import NOT_CAPTURING
 from .origins.log import Launch
 from .origins.watched import Thread, Watched
-from .torch_origins_fallback import make_fallback
+from .torch_origins_fallback import Slot, make_kernel
 from .torch_origins_patches import PATCHES
 from .torch_origins_reading import hide_from_compiler, stream_reader
 from .torch_origins_rows import Rows
 
 KEY = "Fake"
 """A dispatch key for out-of-core fake tensors, which no part of torch 2.6 to 2.13 registers."""
+RESERVED = frozenset({"prim"})
+"""Namespaces that torch lets nobody add to."""
 UNSEEN = (
     "alias",
     "as_strided",
@@ -88,28 +92,43 @@ class Watcher:
         self.switch: Callable[[Any, bool], None] = core._dispatch_tls_set_dispatch_key_included
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included
         self._lock = threading.Lock()
-        self._register()
+        self._prepare()
+        self.register()
 
-    def _register(self) -> None:
-        """Register the fallback, for the rest of the process."""
+    def _prepare(self) -> None:
+        """Get ready for :meth:`register`."""
         from torch import library
 
-        make: Any = library.Library
         # Kept: what a library registered goes when it does.
-        self._libraries = make("_", "IMPL"), make("aten", "IMPL")
-        fallback = make_fallback(self)
-        self._libraries[0].fallback(fallback, KEY, with_keyset=True)
-        for name in UNSEEN:
-            try:
-                self._libraries[1].impl(name, library.fallthrough_kernel, KEY)
-            except (RuntimeError, AttributeError):
-                continue  # this torch has no such operator
-        hide_from_compiler(fallback, self.rows.operator, self.rows.launch, self.note_launch)
+        self._make: Any = library.Library
+        self._libraries = {"_": self._make("_", "IMPL")}
+        self._libraries["_"].fallback(library.fallthrough_kernel, KEY)
+        self._registered: set[str] = set()
+        self._kernel = make_kernel(self)
+        hide_from_compiler(self._kernel, self.rows.operator, self.rows.launch, self.note_launch)
         # Higher-order operators find their way in Python, by the keys of the thread as well.
         for operator in set(self.torch._ops._higher_order_ops.values()):
             keys = getattr(operator, "non_fallthrough_keys", None)
             if keys is not None:
                 operator.non_fallthrough_keys = keys.remove(self.key)
+
+    def register(self) -> None:
+        """Register a kernel for each operator that is new, for the rest of the process.
+
+        One fallback for all would be less work, but torch does not find it where a dispatch mode is
+        active, or where an argument is a subclass that dispatches.
+        """
+        new = set(self.torch._C._dispatch_get_all_op_names()) - self._registered
+        self._registered |= new
+        for whole in new:
+            space, _, rest = whole.partition("::")
+            if space in RESERVED or (space == "aten" and rest in UNSEEN):
+                continue
+            if space not in self._libraries:
+                self._libraries[space] = self._make(space, "IMPL")
+            name, _, overload = rest.partition(".")
+            kernel = partial(self._kernel, Slot(f"{space}::{name}", overload))
+            self._libraries[space].m.impl(rest, KEY, kernel, True)
 
     def watched(self, stream: int) -> Watched | None:
         """Return the capture that a stream belongs to."""

@@ -1,4 +1,4 @@
-"""The fallback that every operator of a watched thread goes through, on its way to the device."""
+"""The kernel that every operator of a watched thread goes through, on its way to the device."""
 
 from __future__ import annotations
 
@@ -36,8 +36,25 @@ SAMPLE = 16
 NUMBERS = (int, float, bool, complex)
 
 
-def make_fallback(watcher: Watcher) -> Callable[..., Any]:
-    """Return the fallback.
+class Slot:
+    """An operator by its name, and what is known of it once it was called.
+
+    Parameters
+    ----------
+    name, overload : str
+        As the dispatcher has them, such as ``"aten::add"`` and ``"Tensor"``.
+    """
+
+    __slots__ = ("about", "name", "overload")
+
+    def __init__(self, name: str, overload: str) -> None:
+        self.name = name
+        self.overload = overload
+        self.about: Operator | None = None
+
+
+def make_kernel(watcher: Watcher) -> Callable[..., Any]:
+    """Return the kernel, which takes an operator's slot before its arguments.
 
     It runs for every operator of a capture, a few of them for each node: what it looks up is
     bound here, and it is one function. It calls the operator with what it was given and hands on
@@ -50,20 +67,22 @@ def make_fallback(watcher: Watcher) -> Callable[..., Any]:
     current_stream, next_number = watcher.current_stream, watcher.rows.next_number
     key, switch, known = watcher.key, watcher.switch, watcher.open
     find, opened, rows = watcher.watched, watcher.thread, watcher.rows
-    operators: dict[int, Operator] = {}
-    allows_numbers = core._should_allow_numbers_as_tensors
+    ops, allows_numbers = watcher.torch.ops, core._should_allow_numbers_as_tensors
 
-    def describe(operator: Any) -> Operator:
-        found = operators[id(operator)] = operator_of(operator, allows_numbers)
+    def describe(slot: Slot) -> Operator:
+        operator: Any = ops
+        for part in (*slot.name.split("::"), slot.overload or "default"):
+            operator = getattr(operator, part)
+        found = slot.about = operator_of(operator, allows_numbers)
         return found
 
-    def observe(keys: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
+    def observe(slot: Slot, keys: Any, *args: Any, **kwargs: Any) -> Any:
         watched: Watched | None = None
         # What the operator itself calls is part of it.
         switch(key, False)
         try:
-            about = operators.get(id(operator)) or describe(operator)
-            launches = about.launches
+            about = slot.about or describe(slot)
+            operator, launches = about.operator, about.launches
             if known:
                 try:
                     stream = current_stream()
