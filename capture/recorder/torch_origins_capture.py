@@ -198,6 +198,7 @@ class OriginSource:
     def __init__(self) -> None:
         self.reason = ""
         self._watcher: Watcher | None = None
+        self._prepared_ns = 0
         if os.environ.get(ORIGINS, "1") == "0":
             self.reason = "origins were switched off"
 
@@ -208,9 +209,14 @@ class OriginSource:
 
     def prepare(self) -> None:
         """Do what takes long before a capture."""
-        if self._watcher is None and not self.reason:
+        if not self.reason:
+            started = clock()
             try:
-                self._watcher = Watcher()
+                if self._watcher is None:
+                    self._watcher = Watcher()
+                else:
+                    self._watcher.register()
+                self._prepared_ns += clock() - started
             except Exception as error:
                 self.reason = (
                     f"operators of this torch cannot be watched: {type(error).__name__}: {error}"
@@ -231,6 +237,8 @@ class OriginSource:
         if info.status != 1:
             return None
         watched = watcher.start(driver, info.id, stream, frame)
+        watched.fixed_ns += self._prepared_ns
+        self._prepared_ns = 0
         if os.environ.get(MEMORY) == "stacks":
             watched.log.at_us = []  # allocations are placed between operators by their times
         return CaptureOrigins(watcher, watched, stream)
