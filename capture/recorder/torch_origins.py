@@ -86,8 +86,6 @@ class Watcher:
         """Threads in which the key is off for a while."""
         self.nested: dict[int, int] = {}
         """By thread: how many things that have the key off it is inside of."""
-        self.guards: set[Any] = set()
-        """References to guards of torch's that are alive."""
         self.key = core._parse_dispatch_key(KEY)
         self.switch: Callable[[Any, bool], None] = core._dispatch_tls_set_dispatch_key_included
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included

@@ -4,8 +4,6 @@
   that operators are seen from is off there, see :mod:`capture.recorder.torch_origins`.
 - Entering and leaving a mode of fake tensors, inside which the key is off: there nothing is
   launched.
-- The guard with which subclasses of tensors call operators on themselves as plain tensors, inside
-  which the key is off: torch has a fallback in Python look for the subclass's own there.
 - ``run`` of Triton's kernels, the user's and those that torch's compiler wrote: they are launched
   by no operator.
 - NVTX ranges, which are labels.
@@ -16,7 +14,6 @@ Nothing is imported for it: what the script has not loaded, it does not use.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable
 from functools import partial
 from threading import get_ident
@@ -67,9 +64,6 @@ class Patches:
             if mode is not None:
                 self._patch(mode, "__enter__", _entering(watcher))
                 self._patch(mode, "__exit__", _leaving(watcher))
-            guard = getattr(watcher.torch._C, "_DisableTorchDispatch", None)
-            if guard is not None:  # the class, which others have imported by name
-                self._patch(guard, "__init__", _guarding(watcher))
             for module, name, describe in (
                 (TRITON, "JITFunction", _of_triton),
                 (AUTOTUNER, "CachingAutotuner", _of_compiler),
@@ -181,26 +175,6 @@ def _following(watcher: Watcher) -> Callable[[Any], Any]:
             return result
 
         return set_eval_frame
-
-    return make
-
-
-def _guarding(watcher: Watcher) -> Callable[[Any], Any]:
-    """Have the key off for as long as a guard lives: it works from when it is made."""
-
-    def make(original: Callable[..., None]) -> Callable[..., None]:
-        def init(guard: Any, *args: Any, **kwargs: Any) -> None:
-            _pause(watcher)
-            original(guard, *args, **kwargs)
-            _deeper(watcher)
-
-            def gone(reference: Any) -> None:
-                watcher.guards.discard(reference)
-                _higher(watcher)
-
-            watcher.guards.add(weakref.ref(guard, gone))
-
-        return init
 
     return make
 
