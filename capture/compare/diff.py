@@ -18,6 +18,7 @@ from .edges import EdgeChange, changed_edges
 from .fields import Changes, changed_fields
 from .keys import Strictness
 from .measures import Finding, Measure, Size, findings, measures, plain, sizes
+from .relocation import Spans
 
 SIZED = frozenset(
     {"kernel", "grid", "block", "dynamic_shared_bytes", "width_bytes", "height", "width"}
@@ -146,8 +147,11 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
     """
     one = before if isinstance(before, Subject) else Subject(before)
     other = after if isinstance(after, Subject) else Subject(after)
+    spans = None
+    if one.memory is not None and other.memory is not None:
+        spans = Spans(one.memory), Spans(other.memory)
     levels = align(one.graph, other.graph, Operators(one), Operators(other))
-    changes, pointers, relocation, doubtful = changed_fields(levels)
+    changes, pointers, relocation, doubtful = changed_fields(levels, spans)
     laid_out_alike = _laid_out_alike(levels, changes)
     if laid_out_alike:
         for place, fields in pointers.items():
@@ -179,7 +183,9 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
         changes=listed,
         edges=edges,
         in_common=in_common,
-        notes=list(_notes(levels, relocation.moved, len(doubtful), unsure, in_common)),
+        notes=list(
+            _notes(levels, relocation.moved, len(doubtful), unsure, in_common, spans is not None)
+        ),
         levels=levels,
         before=one,
         after=other,
@@ -200,7 +206,12 @@ def _laid_out_alike(levels: list[Alignment], changes: Changes) -> bool:
 
 
 def _notes(
-    levels: list[Alignment], moved_addresses: int, doubtful: int, unsure: int, in_common: bool
+    levels: list[Alignment],
+    moved_addresses: int,
+    doubtful: int,
+    unsure: int,
+    in_common: bool,
+    memory_known: bool,
 ) -> Iterator[str]:
     top = levels[0]
     if not in_common:
@@ -224,10 +235,12 @@ def _notes(
             "dependencies decide."
         )
     if moved_addresses:
+        known = "the recorded memory tells, and their size where it does not"
+        guess = "was guessed from their size, since the recordings do not tell what memory they had"
         yield (
             f"{moved_addresses:,} distinct addresses are others, each in place of one and the same "
-            f"before; they do not count as changes. Which words are addresses was guessed from "
-            f"their size, since neither recording tells what memory it had."
+            f"before; they do not count as changes. Which words are addresses "
+            f"{known if memory_known else guess}."
         )
     if unsure:
         yield (

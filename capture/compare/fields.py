@@ -12,7 +12,7 @@ from ..model import Kernel
 from ..nodes.kernel import KernelPayload
 from .alignment import Alignment
 from .parameters import FieldChange, Parameters
-from .relocation import MOST_WORDS, Arguments, Relocation
+from .relocation import MOST_WORDS, Arguments, Relocation, Spans
 
 LAUNCH = (
     "grid",
@@ -62,7 +62,7 @@ class Compared(NamedTuple):
     doubtful: dict[tuple[int, int], int]
 
 
-def changed_fields(levels: list[Alignment]) -> Compared:
+def changed_fields(levels: list[Alignment], spans: tuple[Spans, Spans] | None = None) -> Compared:
     """Compare every pair of every level.
 
     A field that is not known on one side is passed over, and so are handles, which name objects of
@@ -120,7 +120,8 @@ def changed_fields(levels: list[Alignment]) -> Compared:
     doubtful: dict[tuple[int, int], int] = {}
     pointers: defaultdict[tuple[int, int], list[FieldChange]] = defaultdict(list)
     laid_out = [
-        (kernel, rows, Arguments([row[2:] for row in rows], kernel)) for kernel, rows in chunks
+        (kernel, rows, Arguments([row[2:] for row in rows], kernel, spans))
+        for kernel, rows in chunks
     ]
     for _, _, arguments in laid_out:
         arguments.tell(relocation)

@@ -1,8 +1,8 @@
 """Whether two runs differ in addresses only: each address of one has one of the other.
 
-Without knowing what memory a process had, an address is recognised by its size: CUDA places memory
-of 64-bit processes high in user space. Words of structures that are no addresses rarely reach
-there, since their upper half would have to be a number above 28,671.
+Where a recording does not tell what memory a process had, an address is recognised by its size:
+CUDA places memory of 64-bit processes high in user space. Words of structures that are no addresses
+rarely reach there, since their upper half would have to be a number above 28,671.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..memory_map import Memory
 from ..model import Kernel
 
 Words = npt.NDArray[np.uint64]
@@ -79,6 +80,35 @@ def is_address(value: int) -> bool:
     return LOWEST <= value <= HIGHEST
 
 
+class Spans:
+    """Memory that a process had, as far as a recording tells.
+
+    Parameters
+    ----------
+    memory : Memory
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        spans = [
+            (address, address + size)
+            for table in (memory.segments, memory.ranges)
+            if table is not None
+            for address, size in zip(table.address, table.size_bytes, strict=True)
+            if address > 0 and 0 < size and address + size < 1 << 63
+        ]
+        spans.sort()
+        self._starts = np.array([start for start, _ in spans], dtype=np.uint64)
+        self._ends = np.array([end for _, end in spans], dtype=np.uint64)
+
+    def hold(self, words: Words) -> Flags:
+        """Say which words are addresses inside."""
+        if not len(self._starts):
+            return np.zeros(words.shape, dtype=bool)
+        at = np.searchsorted(self._starts, words, side="right") - 1
+        inside: Flags = (at >= 0) & (words < self._ends[np.maximum(at, 0)])
+        return inside
+
+
 class Arguments:
     """Argument buffers of paired launches of one kernel, word by word.
 
@@ -88,22 +118,31 @@ class Arguments:
         All of one length.
     kernel : Kernel or None
         Whose layout says which words are too small to hold an address.
+    spans : (Spans, Spans), optional
+        Memory before and after: words inside are addresses, however small.
     """
 
-    def __init__(self, pairs: Sequence[tuple[bytes, bytes]], kernel: Kernel | None) -> None:
+    def __init__(
+        self,
+        pairs: Sequence[tuple[bytes, bytes]],
+        kernel: Kernel | None,
+        spans: tuple[Spans, Spans] | None = None,
+    ) -> None:
         size = len(pairs[0][0])
         self.words = (size + 7) // 8
         fill = bytes(8 * self.words - size)
         self.before = self._laid_out([one for one, _ in pairs], fill)
         self.after = self._laid_out([other for _, other in pairs], fill)
         wide = _wide_words(kernel, self.words)
-        self.addresses: Flags = (
+        high = (
             (self.before >= LOWEST)
             & (self.before <= HIGHEST)
             & (self.after >= LOWEST)
             & (self.after <= HIGHEST)
-            & wide
         )
+        if spans is not None:
+            high |= spans[0].hold(self.before) & spans[1].hold(self.after)
+        self.addresses: Flags = high & wide
 
     def _laid_out(self, buffers: Sequence[bytes], fill: bytes) -> Words:
         joined = b"".join(part for data in buffers for part in (data, fill))

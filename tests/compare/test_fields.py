@@ -156,3 +156,21 @@ def test_files_that_say_less_are_no_change() -> None:
     found = capture.compare(DATA / "alltypes_plain.dot", DATA / "alltypes_all.dot")
     assert found.same
     assert any("not read in full" in words for words in found.pairs[0].update.unchecked)
+
+
+def test_recorded_memory_tells_addresses_that_are_small() -> None:
+    from capture.analysis import Subject
+    from capture.memory_map import Memory, Segments
+
+    def side(start: int) -> Subject:
+        addresses = [start, start + 512, start, start + 512]
+        memory = Memory(segments=Segments(address=[start], size_bytes=[4096]))
+        one = chain([launch("a_kernel", address=address) for address in addresses])
+        return Subject(one, memory=memory)
+
+    one, other = side(0x302000000), side(0x502000000)
+    found = capture.compare(one, other)
+    assert found.same
+    assert found.addresses_moved == 2
+    assert any("recorded memory" in note for note in found.notes)
+    assert not capture.compare(one.graph, other.graph).same
