@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import get_ident
 from time import perf_counter_ns as clock
@@ -98,8 +99,9 @@ class Watcher:
         from torch import library
 
         # Kept: what a library registered goes when it does.
-        self._make: Any = library.Library
-        self._libraries = {"_": self._make("_", "IMPL")}
+        make: Any = library.Library
+        self._make = make
+        self._libraries: dict[str, Any] = {"_": make("_", "IMPL")}
         self._libraries["_"].fallback(library.fallthrough_kernel, KEY)
         self._registered: set[str] = set()
         self._kernel = make_kernel(self)
@@ -122,11 +124,13 @@ class Watcher:
             space, _, rest = whole.partition("::")
             if space in RESERVED or (space == "aten" and rest in UNSEEN):
                 continue
-            if space not in self._libraries:
-                self._libraries[space] = self._make(space, "IMPL")
             name, _, overload = rest.partition(".")
             kernel = partial(self._kernel, Slot(f"{space}::{name}", overload))
-            self._libraries[space].m.impl(rest, KEY, kernel, True)
+            # Without a kernel an operator is not seen, and works all the same.
+            with suppress(RuntimeError, ValueError):
+                if space not in self._libraries:
+                    self._libraries[space] = self._make(space, "IMPL")
+                self._libraries[space].m.impl(rest, KEY, kernel, True)
 
     def watched(self, stream: int) -> Watched | None:
         """Return the capture that a stream belongs to."""
