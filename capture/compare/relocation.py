@@ -94,7 +94,7 @@ class Spans:
             for table in (memory.segments, memory.ranges)
             if table is not None
             for address, size in zip(table.address, table.size_bytes, strict=True)
-            if address > 0 and 0 < size and address + size < 1 << 63
+            if address > 0 and size > 0 and address + size < 1 << 63
         ]
         spans.sort()
         self._starts = np.array([start for start, _ in spans], dtype=np.uint64)
