@@ -63,9 +63,7 @@ def discover(
     return found
 
 
-def _add(
-    found: dict[str, Any], entry: Any, kind: type | tuple[type, ...], where: str
-) -> None:
+def _add(found: dict[str, Any], entry: Any, kind: type | tuple[type, ...], where: str) -> None:
     if not isinstance(entry, kind):
         wanted = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
         raise ExtensionError(f"{where} is a {type(entry).__name__}, expected a {wanted}")
