@@ -80,12 +80,23 @@ def absolute(subject: Subject, path: str) -> str:
     return f"{subject.path}/{path}" if subject.path else path
 
 
-def by_place(pointers: Iterable[Pointer]) -> dict[tuple[str, int], list[Pointer]]:
-    """Return pointers by the place they lead to, unresolved ones left out."""
-    found: dict[tuple[str, int], list[Pointer]] = {}
+def by_place(pointers: Iterable[Pointer]) -> dict[int, list[Pointer]]:
+    """Return pointers by the first address of the place they lead to, unresolved ones left out.
+
+    A part of a segment that is no block has its address negated: the first block begins there too.
+    """
+    found: dict[int, list[Pointer]] = {}
     for pointer in pointers:
-        if pointer.place.kind != "unresolved":
-            found.setdefault((pointer.place.kind, pointer.place.start), []).append(pointer)
+        place = pointer[1]
+        kind = place[0]
+        if kind == "unresolved":
+            continue
+        start = -place[1] if kind == "gap" else place[1]
+        held = found.get(start)
+        if held is None:
+            found[start] = [pointer]
+        else:
+            held.append(pointer)
     return found
 
 
@@ -100,13 +111,13 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     assert memory is not None
     pointers = subject.pointers
     places = by_place(pointers)
-    distinct: dict[int, set[tuple[str, int]]] = {}
-    for key, held in places.items():
-        for pointer in held:
-            distinct.setdefault(position_of(pointer.word.node), set()).add(key)
+    distinct = {
+        node: {place[1] for _, place in held if place[0] != "unresolved"}
+        for node, held in subject.pointers_at.items()
+    }
     result = Result(
         columns=COLUMNS,
-        node_values={node: len(keys) for node, keys in distinct.items()},
+        node_values={node: len(starts) for node, starts in distinct.items() if starts},
         node_name="blocks it points into",
         figures={
             "pointers": Quantity(len(pointers), Unit.COUNT),

@@ -8,6 +8,7 @@ from operator import add
 from statistics import median
 from typing import TYPE_CHECKING
 
+from ..codec import collection_paused
 from ..errors import LookupFailed
 from ..memory.pointers import Pointer, resolve
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
@@ -116,14 +117,23 @@ class Subject:
 
         Empty when memory was not looked at.
         """
-        return [] if self.memory is None else resolve(self.graph, self.memory)
+        if self.memory is None:
+            return []
+        with collection_paused():
+            return resolve(self.graph, self.memory)
 
     @cached_property
     def pointers_at(self) -> dict[int, list[Pointer]]:
         """:attr:`pointers` by position; those of a body belong to the node that holds it."""
         found: dict[int, list[Pointer]] = {}
+        last = ""
+        held: list[Pointer] = []
         for pointer in self.pointers:
-            found.setdefault(int(pointer.word.node.partition("/")[0]), []).append(pointer)
+            node = pointer[0][0]
+            if node is not last:  # words of one node come one after another
+                last = node
+                held = found.setdefault(int(node.partition("/")[0]), [])
+            held.append(pointer)
         return found
 
     @cached_property

@@ -48,7 +48,8 @@ class Touch(NamedTuple):
 def touches(subject: Subject) -> list[Touch]:
     """Return what the nodes of one level touch: copies and memsets exactly, kernels as they may."""
     found = []
-    for word in words(subject.graph):
+    resolved = (pointer.word for pointer in subject.pointers)
+    for word in resolved if subject.memory is not None else words(subject.graph):
         if "/" in word.node:
             continue  # a body runs where its node stands
         node = int(word.node)
@@ -96,6 +97,13 @@ def unordered(subject: Subject, pairs: Iterable[tuple[int, int]]) -> set[tuple[i
     place = [0] * len(order)
     for rank, node in enumerate(order):
         place[node] = rank
+    steps = {
+        place[source]
+        for source, target in zip(edges.source, edges.target, strict=True)
+        if place[target] == place[source] + 1
+    }
+    if len(steps) == len(order) - 1:
+        return set()  # a path through all nodes orders every pair
     asked: dict[int, set[int]] = {}
     for one, other in pairs:
         first, second = (one, other) if place[one] < place[other] else (other, one)

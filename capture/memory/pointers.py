@@ -168,12 +168,14 @@ def resolve(graph: Graph, memory: MemoryMap) -> list[Pointer]:
     O(words log blocks).
     """
     memories = Memories(memory, graph)
-    known: dict[tuple[int, str], Place] = {}
+    known: dict[int, Place] = {}
     found = []
     for word in words(graph):
-        key = word.address, word.memory_type
-        place = known.get(key)
-        if place is None:
-            place = known[key] = memories.find(*key)
+        address = word[1]
+        if word.memory_type == "host":
+            place = memories.find(address, "host")
+        else:
+            place = known.get(address) or memories.find(address)
+            known[address] = place
         found.append(Pointer(word, place))
     return found
