@@ -25,8 +25,9 @@ WHY = (
     "what a graph uses for as long as it is replayed, or copy new data into the same tensors."
 )
 GUESS = (
-    "Likely: the kernel's signature is not known, and arguments may hold leftovers that the kernel "
-    "never reads."
+    "Likely: the kernel's signature is not known and its arguments may hold leftovers that it "
+    "never reads, or it is an address that the kernel may only compute with, such as the end of "
+    "another block."
 )
 
 
@@ -49,6 +50,11 @@ def fault(pointer: Pointer, own: tuple[int, int] | None, asked: bool) -> str:
     return ""
 
 
+def _ends(pointers: list[Pointer]) -> set[int]:
+    """Return where the blocks end that a node points into: ends of ranges are arguments too."""
+    return {place.start + place.size_bytes for _, place in pointers if place.kind == "block"}
+
+
 def run(subject: Subject) -> Result:
     """Find addresses of free or unknown memory.
 
@@ -68,7 +74,13 @@ def run(subject: Subject) -> Result:
         word, place = pointer
         position = position_of(word.node)
         marks.add(position)
-        certain += not word.guess
+        # Kernels take addresses that they only compute with; copies and memsets use theirs.
+        sure = word.role != "argument" or (
+            not word.guess
+            and place.kind == "block"
+            and word.address not in _ends(subject.pointers_at[position])
+        )
+        certain += sure
         known = place.kind == "block"
         row: tuple[Cell, ...] = (
             absolute(subject, word.node),
@@ -78,7 +90,7 @@ def run(subject: Subject) -> Result:
             what,
             place.size_bytes if known else None,
             word.address - place.start if known else None,
-            "likely" if word.guess else "certain",
+            "certain" if sure else "likely",
             allocated_at(memory, place.stack),
         )
         result.rows.append(row)

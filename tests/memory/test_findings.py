@@ -44,7 +44,8 @@ def found(name: str, payloads: list[Any], edges: Any = (), **fields: Any) -> Res
     [
         (kernel(SCALE, BASE + 600, 0, 0), "a free block", "certain"),
         (kernel("plain", BASE + 600), "a free block", "likely"),
-        (kernel(SCALE, 0x7FA000000000, 0, 0), "no memory that CUDA knows", "certain"),
+        (kernel(SCALE, 0x7FA000000000, 0, 0), "no memory that CUDA knows", "likely"),
+        (fill(0x7FA000000000, 8), "no memory that CUDA knows", "certain"),
         (copy(BASE + 512, POOL, 8), "a free block", "certain"),
         (fill(BASE + 512, 8), "a free block", "certain"),
     ],
@@ -69,6 +70,12 @@ def test_temporaries_of_the_graph_are_no_freed_memory() -> None:
     result = found("stale_pointers", payloads)
     assert not result.rows
     assert result.severity is Severity.INFO
+
+
+def test_the_end_of_a_block_is_not_certain_to_be_the_next_one() -> None:
+    result = found("stale_pointers", [kernel(SCALE, BASE, 0, BASE + 512)])
+    assert [row[7] for row in result.rows] == ["likely"]
+    assert result.severity is Severity.NOTICE
 
 
 def test_pageable_memory_in_copies() -> None:
