@@ -1,4 +1,4 @@
-"""Plots of memory: address map, use in node order, and what each capture added."""
+"""Plots of memory: address map, and the use and lifetimes of blocks in node order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from capture.analysis.pointed_at import allocated_at
 from capture.memory.lifetimes import lifetimes
-from capture.memory.sums import Step
 from capture.memory_map import MemoryMap
 
 from .. import format as text
@@ -30,11 +29,6 @@ AXIS_TITLE: dict[str, Any] = {"standoff": 6, "font": {"size": 12}}
 FEW_NODES = 12
 LIFETIMES = (("still allocated after the capture", "#009E73"), ("freed in the capture", "#8FD3BD"))
 OUTSIDE = ("outside", "outside torch's allocator", "#999999")
-STEPS = (
-    ("reserved before", "#B9BDC4"),
-    ("added by the capture", "#009E73"),
-    ("given back", "#D55E00"),
-)
 
 
 def group_of(row: Row) -> str:
@@ -81,7 +75,7 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
             y.append(shown[segment])
             hover.append(shown_text)
         traces.append(_bars(words, colour, base, width, y, hover))
-    layout = _layout(len(shown))
+    layout = bars_layout(len(shown))
     layout["xaxis"] |= {"range": [0, 1], "tickformat": ",.0%"}
     layout["xaxis"]["title"] = {"text": "share of the segment", **AXIS_TITLE}
     layout["yaxis"] |= {"tickvals": list(range(len(shown))), "ticktext": labels}
@@ -143,7 +137,7 @@ def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
     outside = [(place, row) for place, row in enumerate(largest) if row.segment < 0]
     if outside:
         traces.append(_spans(*OUTSIDE[1:], outside, spans))
-    layout = _layout(len(largest))
+    layout = bars_layout(len(largest))
     layout["xaxis"] |= {"range": [0, max(1, count)], "tickformat": ",d"}
     if count <= FEW_NODES:
         layout["xaxis"]["dtick"] = 1
@@ -204,7 +198,7 @@ def lifetime_map(memory: MemoryMap, count: int) -> dict[str, Any] | None:
                 hover,
             )
         )
-    layout = _layout(len(largest))
+    layout = bars_layout(len(largest))
     layout["xaxis"] |= {"range": [0, max(1, count)], "tickformat": ",d"}
     if count <= FEW_NODES:
         layout["xaxis"]["dtick"] = 1
@@ -235,53 +229,6 @@ def _position(path: str) -> int:
     return int(path.partition("/")[0])
 
 
-def steps_figure(names: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
-    """Return what was reserved before each capture, and what it added, as stacked bars."""
-    most = max((max(step.before_bytes, step.after_bytes) for step in steps), default=0)
-    unit, scale = text.bytes_unit(most)
-    numbers = list(range(1, len(steps) + 1))
-
-    def bars(name: str, colour: str, values: list[int], words: list[str]) -> dict[str, Any]:
-        return {
-            "type": "bar",
-            "name": name,
-            "x": numbers,
-            "y": [value / scale for value in values],
-            "marker": {"color": colour, "line": {"width": 0}},
-            "hovertext": words,
-            "hoverinfo": "text",
-        }
-
-    texts = [
-        f"{name}: {text.bytes_text(step.added_bytes)} added to "
-        f"{text.bytes_text(step.before_bytes)}; its pool had "
-        f"{text.bytes_text(step.pool_before_bytes)}, has {text.bytes_text(step.pool_after_bytes)}"
-        for name, step in zip(names, steps, strict=True)
-    ]
-    texts = [words.replace("<", "&lt;") for words in texts]
-    kept = [min(step.before_bytes, step.after_bytes) for step in steps]
-    added = [max(0, step.added_bytes) for step in steps]
-    given = [max(0, -step.added_bytes) for step in steps]
-    traces = [
-        bars(*STEPS[0], kept, texts),
-        bars(*STEPS[1], added, texts),
-    ]
-    if any(given):
-        traces.append(bars(*STEPS[2], given, texts))
-    layout = _layout(1)
-    layout |= {"height": 260, "barmode": "stack", "bargap": 0.2}
-    layout["xaxis"] |= {
-        "title": {"text": "graph, in order of capture", **AXIS_TITLE},
-        "tickformat": ",d",
-    }
-    layout["yaxis"] = {
-        "title": {"text": f"reserved ({unit})", **AXIS_TITLE},
-        "rangemode": "tozero",
-        "fixedrange": True,
-    }
-    return {"data": traces, "layout": layout}
-
-
 def _bars(
     name: str,
     colour: str,
@@ -303,7 +250,8 @@ def _bars(
     }
 
 
-def _layout(bars: int) -> dict[str, Any]:
+def bars_layout(bars: int) -> dict[str, Any]:
+    """Return the layout of a plot with that many horizontal bars."""
     return {
         "height": 72 + BAR_HEIGHT * max(2, bars),
         "margin": {"l": 210, "r": 12, "t": 6, "b": 46},
@@ -321,7 +269,7 @@ def _layout(bars: int) -> dict[str, Any]:
 
 
 def _empty(words: str) -> dict[str, Any]:
-    layout = _layout(1)
+    layout = bars_layout(1)
     layout["annotations"] = [{"text": words, "showarrow": False, "xref": "paper", "yref": "paper"}]
     layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
     return {"data": [], "layout": layout}

@@ -20,6 +20,7 @@ from .. import result_text
 from ..components import result_view
 from ..components.attributes import attributes
 from ..components.facts import fact_head
+from ..components.memory_blocks import blocks_table
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..context import Context
@@ -28,14 +29,13 @@ from ..figures.memory import (
     GROUPS,
     LIFETIMES,
     OUTSIDE,
-    STEPS,
     address_map,
     lifetime_map,
-    steps_figure,
     use_map,
 )
+from ..figures.memory_steps import STEPS, steps_figure
 from ..ids import MemoryPage
-from ..memory_rows import MOST_ROWS, Row, rows_of, table
+from ..memory_rows import Row, rows_of
 from . import Page
 
 VIEWS = (
@@ -128,7 +128,7 @@ def _graph(context: Context) -> list[Component]:
         _plot(MemoryPage.CHART, use),
         *_lifetimes(memory, len(subject.graph)),
         html.H3("Blocks"),
-        *_blocks(context, rows),
+        *blocks_table(context, rows),
     ]
 
 
@@ -197,54 +197,6 @@ def _plot(id_: str, figure: dict[str, Any]) -> Component:
     return dcc.Graph(id=id_, figure=figure, config=PLOT_CONFIG, style={"height": height})
 
 
-def _blocks(context: Context, rows: list[Row], nodes: bool = True) -> list[Component]:
-    ranked = sorted(rows, key=lambda row: (not row.nodes, -row.size_bytes))
-    shown = table(ranked)
-    for row in shown:
-        changes = {"page": "graph", "view": "", "node": None, "search": f"block:{row['address']}"}
-        if row["nodes"]:
-            row["links"]["address"] = result_view.link_to(context, changes)
-        for field in ("first", "last"):
-            if row[field]:
-                target = result_view.node_target(row[field])
-                row["links"][field] = result_view.link_to(context, target)
-    parts: list[Component] = [result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown)]
-    if len(ranked) > MOST_ROWS:
-        more = f"The table shows {MOST_ROWS:,} of {len(ranked):,} blocks."
-        parts.insert(0, html.P(more, className="note"))
-    return parts
-
-
-def _columns(nodes: bool) -> list[dict[str, Any]]:
-    number = {
-        "type": "rightAligned",
-        "cellClass": "number",
-        "valueFormatter": {"function": "shown(params)"},
-        "tooltipValueGetter": {"function": "exact(params)"},
-    }
-    link = {"cellRenderer": "NodeLink", "cellClass": "mono"}
-    words = {"flex": 2, "minWidth": 120, "filter": "agTextColumnFilter"}
-    hint = "A click finds the nodes that point into it"
-    columns: list[dict[str, Any]] = [
-        {"field": "address", "headerName": "Block", "headerTooltip": hint, "width": 150, **link},
-        {"field": "name", "headerName": "Tensor", "tooltipField": "name", **words},
-        {"field": "size", "headerName": "Size", "width": 92, **number},
-        {"field": "where", "headerName": "Where", "tooltipField": "where", **words},
-    ]
-    if nodes:
-        columns += [
-            {"field": "nodes", "headerName": "Nodes", "width": 72, **number},
-            {"field": "first", "headerName": "First", "width": 72, **link},
-            {"field": "last", "headerName": "Last", "width": 72, **link},
-        ]
-    else:
-        columns.append({"field": "pool", "headerName": "Pool", "width": 110})
-    columns.append(
-        {"field": "stack", "headerName": "Allocated at", "tooltipField": "stack", **words}
-    )
-    return columns
-
-
 def _captures(context: Context, recording: Recording) -> list[Component]:
     store = context.store
     opened = store.get(context.state.recording)
@@ -292,7 +244,7 @@ def _end(context: Context, recording: Recording) -> list[Component]:
         *_caution(snapshot),
         *_map(snapshot, rows),
         html.H3("Blocks"),
-        *_blocks(context, rows, nodes=False),
+        *blocks_table(context, rows, nodes=False),
     ]
 
 

@@ -14,13 +14,8 @@ from capture.analysis import Subject
 from capture.memory_map import Snapshot
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app.app import create_app
-from graphviz_app.figures.memory import (
-    MOST_SEGMENTS,
-    address_map,
-    lifetime_map,
-    steps_figure,
-    use_map,
-)
+from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, lifetime_map, use_map
+from graphviz_app.figures.memory_steps import steps_figure
 from graphviz_app.ids import Shell
 from graphviz_app.memory_rows import blocks_of, node_section, rows_of
 from graphviz_app.store import Store
