@@ -18,7 +18,7 @@ _PARAMS_BYTES = 256
 """Room for the parameters of any node that can be copied."""
 
 # CUpointer_attribute
-_MEMORY_TYPE, _IS_MANAGED, _RANGE_START, _RANGE_SIZE = 2, 8, 11, 12
+_MEMORY_TYPE, _BUFFER_ID, _IS_MANAGED, _RANGE_START, _RANGE_SIZE = 2, 7, 8, 11, 12
 _KINDS = {1: "host", 2: "device", 3: "array", 4: "unified"}
 
 _MEMSET = struct.Struct("<QQIIQQ")
@@ -141,6 +141,10 @@ class ReplayCalls:
         if not start or not size:
             return Range(kind, address, 0)
         return Range(kind, start, size)
+
+    def buffer_of(self, address: int) -> int | None:
+        """See :meth:`capture.driver.replay_protocol.ReplayDriver.buffer_of`."""
+        return self._attribute(_BUFFER_ID, address)
 
     def allocate(self, size_bytes: int) -> int:
         """See :meth:`capture.driver.replay_protocol.ReplayDriver.allocate`."""

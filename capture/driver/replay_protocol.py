@@ -88,6 +88,14 @@ class ReplayDriver(Driver, Protocol):
         """Return the memory that CUDA knows an address to lie in, ``None`` if there is none."""
         ...
 
+    def buffer_of(self, address: int) -> int | None:
+        """Return the number of the allocation that an address lies in.
+
+        No two allocations of a process have the same, so it tells whether an address is of memory
+        that was freed and allocated anew. ``None`` where CUDA has none.
+        """
+        ...
+
     def allocate(self, size_bytes: int) -> int:
         """Allocate device memory."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..model import Graph
@@ -165,5 +165,27 @@ def lost(
     elsewhere = set(known)
     for address, pointer in resolved.items():
         if blocks.find(address) is None and address not in elsewhere:
+            return address, pointer
+    return None
+
+
+def replaced(
+    resolved: dict[int, Pointer],
+    buffers: dict[int, int | None],
+    buffer_of: Callable[[int], int | None],
+) -> tuple[int, Pointer] | None:
+    """Return an address whose memory was freed since, whatever is there now.
+
+    Parameters
+    ----------
+    resolved : dict of int to Pointer
+        Addresses that lay in memory when the graph was captured.
+    buffers : dict of int to int or None
+        Number of the allocation that each of them lay in then.
+    buffer_of : callable
+        Returns the number now.
+    """
+    for address, pointer in resolved.items():
+        if address in buffers and buffer_of(address) != buffers[address]:
             return address, pointer
     return None

@@ -192,6 +192,19 @@ class ReplayContract:
         free, total = driver.memory_info()
         assert 0 < free < total
 
+    def test_memory_that_was_freed_and_allocated_anew_has_another_number(
+        self, world: World
+    ) -> None:
+        driver = world.driver
+        with device_memory(driver) as address, device_memory(driver) as other:
+            number = driver.buffer_of(address)
+            assert number is not None
+            assert driver.buffer_of(address + 100) == number
+            assert driver.buffer_of(other) != number
+        with device_memory(driver) as again:
+            assert driver.buffer_of(again) != number
+        assert driver.buffer_of(0x123456789000) is None
+
     def test_a_stream_is_held_until_the_word_is_written(self, world: World) -> None:
         driver = world.driver
         stream, page = driver.new_stream(), driver.allocate_host(4096)

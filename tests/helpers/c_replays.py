@@ -142,6 +142,8 @@ class CReplays:
             return 1
         if attribute == 2:  # the driver writes four bytes of the eight it is given
             self._put(out, "<I", {"host": 1, "device": 2}[found.kind])
+        elif attribute == 7:
+            self._put(out, "<Q", self.fake.buffer_of(address) or 0)
         elif attribute == 8:
             self._put(out, "<I", 0)
         elif attribute in (11, 12):

@@ -56,6 +56,7 @@ class FakeReplays:
         """Of graphs that lost nodes: their first nodes, and the positions of lost ones."""
         self._clones: dict[int, int] = {}
         self._memory: dict[int, tuple[str, Any]] = {}
+        self._numbers: dict[int, int] = {}
         self._events: dict[int, int] = {}
         self._streams: set[int] = set()
         self._holds: list[tuple[int, int]] = []
@@ -232,6 +233,7 @@ class FakeReplays:
         buffer = ctypes.create_string_buffer(max(1, size_bytes))
         address = ctypes.addressof(buffer)
         self._memory[address] = kind, buffer
+        self._numbers[address] = next(self._handles)
         return address
 
     def memory_info(self) -> tuple[int, int]:
@@ -265,6 +267,10 @@ class FakeReplays:
             if start <= address < start + len(buffer):
                 return Range(kind, start, len(buffer))
         return None
+
+    def buffer_of(self, address: int) -> int | None:
+        found = self.range_of(address)
+        return None if found is None else self._numbers[found.start]
 
     def _mapped(self, address: int | None) -> bool:
         return address is not None and self.range_of(address) is not None

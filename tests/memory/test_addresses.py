@@ -11,6 +11,7 @@ from capture.memory.addresses import (
     addresses,
     blocks_of,
     lost,
+    replaced,
     temporaries_of,
 )
 from tests.driver.test_contract import FakeWorld
@@ -87,3 +88,12 @@ def test_memory_that_is_gone() -> None:
     assert lost(resolved, both) is None
     assert lost(resolved, one) == (BASE + 4096, there)
     assert lost(resolved, one, [BASE + 4096]) is None
+
+
+def test_memory_that_was_freed_and_is_another_s_now() -> None:
+    here, there = Pointer("0", "source"), Pointer("3", "destination")
+    resolved = {BASE: here, BASE + 4096: there}
+    buffers: dict[int, int | None] = {BASE: 7, BASE + 4096: None}
+    assert replaced(resolved, buffers, buffers.get) is None
+    assert replaced(resolved, buffers, {BASE: 9}.get) == (BASE, here)
+    assert replaced(resolved, buffers, {BASE: 7, BASE + 4096: 8}.get) == (BASE + 4096, there)

@@ -44,6 +44,8 @@ class Kept:
         What keeps memory alive: storages, or the graph object.
     resolved : dict of int to Pointer
         Addresses in it that were memory when it was captured.
+    buffers : dict of int to int or None
+        Number of the allocation that each of these addresses lay in.
     call : callable or None
         The function that was captured by us.
     """
@@ -61,6 +63,7 @@ class Kept:
         self.capture_ns = 0
         self.held: list[Any] = []
         self.resolved: dict[int, Pointer] = {}
+        self.buffers: dict[int, int | None] = {}
         self.call: Callable[[], Any] | None = None
 
 
@@ -160,6 +163,7 @@ class Keeper:
                 foreign += 1
                 if driver.range_of(address) is not None:
                     kept.resolved[address] = pointer
+        kept.buffers = {address: driver.buffer_of(address) for address in kept.resolved}
         # What lies in a graph's own pool stays by the pool. Holding tensors there would look to
         # the compiler's graph trees as if the script still used its outputs.
         common = blocks_of(segments, kept.device, common_only=True)

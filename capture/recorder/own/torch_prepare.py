@@ -8,7 +8,7 @@ from typing import Any
 
 from ...benchmarks import Benchmark
 from ...errors import GraphLensError
-from ...memory.addresses import addresses, blocks_of, lost, temporaries_of
+from ...memory.addresses import addresses, blocks_of, lost, replaced, temporaries_of
 from ..torch_allocator import memory_segments
 from .conditions import Watcher
 from .saved_state import SavedState, TooLargeError, host_bytes, plan
@@ -38,12 +38,16 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
         for address in kept.resolved
         if blocks.find(address) is None and driver.range_of(address) is not None
     ]
-    gone = lost(kept.resolved, blocks, known)
+    gone, now = lost(kept.resolved, blocks, known), "is none now"
+    if gone is None:
+        # To make an executable of a copy whose allocation is gone crashes the driver, also where
+        # another one has taken its place.
+        gone, now = replaced(kept.resolved, kept.buffers, driver.buffer_of), "is another's now"
     if gone is not None:
         address, pointer = gone
         benchmark.refused = (
             f"memory it uses was freed: {pointer.what} of node {pointer.node} "
-            f"({address:#x}) was memory at capture and is none now; keep what the graph reads "
+            f"({address:#x}) was memory at capture and {now}; keep what the graph reads "
             f"and writes until the script ends"
         )
         yield None
