@@ -75,7 +75,7 @@ class Call:
         """Yield the numbers of the GPUs on which its tensors are."""
         for tensor in self.tensors():
             if isinstance(tensor, FakeTensor) and is_gpu(tensor):
-                yield tensor._fake_device.index or 0
+                yield tensor.fake_device.index or 0
 
     def report(self, kind: str, why: str, instead: str, guessed: bool = False) -> None:
         """Note that this call breaks a capture."""
@@ -107,7 +107,7 @@ class Call:
 def is_gpu(tensor: Any) -> bool:
     """Say whether a tensor stands for one on a GPU."""
     if isinstance(tensor, FakeTensor):
-        return tensor._fake_device.type not in ("cpu", "meta")
+        return tensor.fake_device.type not in ("cpu", "meta")
     return isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda"
 
 

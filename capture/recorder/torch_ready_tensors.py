@@ -38,7 +38,7 @@ def install(log: Log) -> None:
 def _device(tensor: Any) -> torch.device:
     if tensor.fake_mode.in_kernel_invocation:
         return torch.device("meta")
-    device: torch.device = tensor._fake_device
+    device: torch.device = tensor.fake_device
     return device if depth() else above(device)
 
 
@@ -155,5 +155,5 @@ def _become(tensor: Any, other: Any) -> None:
         if torch._has_compatible_shallow_copy_type(tensor, data):
             break
     tensor.data = data
-    tensor._fake_device = other._fake_device
+    tensor.fake_device = other.fake_device
     tensor.constant = None

@@ -41,7 +41,8 @@ def samples_figure(distribution: Distribution) -> dict[str, Any]:
     ordered = sorted(values)
     q1, q3 = quantile(ordered, 0.25), quantile(ordered, 0.75)
     reach = 1.5 * (q3 - q1)
-    inside = [value for value in ordered if q1 - reach <= value <= q3 + reach]
+    # Of very large numbers quartiles are rounded, and may lie past every sample.
+    inside = [value for value in ordered if q1 - reach <= value <= q3 + reach] or ordered
     if len(values) > MOST_POINTS:
         step = -(-len(values) // MOST_POINTS)
         values = values[::step]

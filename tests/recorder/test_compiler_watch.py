@@ -48,12 +48,19 @@ def test_the_log_goes_where_it_went(
     # ours would end that.
     logger = logging.getLogger(LOGGERS[0])
     assert logger.handlers == []
-    root = logging.getLogger()
-    handlers, root.handlers = root.handlers, []
+    above: list[logging.Logger] = []
+    parent = logger.parent
+    while parent is not None:  # torch's own logger has a handler once its compiler was used
+        above.append(parent)
+        parent = parent.parent
+    handlers = [item.handlers for item in above]
+    for item in above:
+        item.handlers = []
     try:
         logger.warning("%s of %d", "heard", 1)
     finally:
-        root.handlers = handlers
+        for item, before in zip(above, handlers, strict=True):
+            item.handlers = before
     assert "heard of 1" in capsys.readouterr().err
 
 

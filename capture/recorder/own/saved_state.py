@@ -208,15 +208,24 @@ class SavedState:
                 self._driver.copy(region.start, there, region.size_bytes, stream)
 
     def small_temporaries(self) -> list[Region]:
-        """Return temporaries that are no larger than what tables of indices are, joined."""
+        """Return temporaries that are no larger than what tables of indices are.
+
+        Neighbours of one allocation are joined; no memset may reach from one into another.
+        """
         found: list[Region] = []
         for region in self.regions:
             if region not in self._temporaries or region.size_bytes > SMALL_BYTES:
                 continue
-            if found and found[-1].start + found[-1].size_bytes == region.start:
+            if found and self._continues(found[-1], region):
                 region = Region(found[-1].start, found.pop().size_bytes + region.size_bytes)
             found.append(region)
         return found
+
+    def _continues(self, region: Region, after: Region) -> bool:
+        buffer_of = self._driver.buffer_of
+        return region.start + region.size_bytes == after.start and buffer_of(
+            region.start
+        ) == buffer_of(after.start)
 
     def differing(self, stream: int, most_bytes: int = COMPARED_BYTES) -> tuple[int, int]:
         """Compare memory with the copy, from the smallest region on.

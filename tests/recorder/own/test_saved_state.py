@@ -108,6 +108,17 @@ def test_small_temporaries_are_joined(bench: Bench) -> None:
     assert SavedState(bench.driver, regions).small_temporaries() == []
 
 
+def test_temporaries_of_two_allocations_are_not_joined(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = bench.driver.allocate(4 << 20)
+    regions = [Region(base, 512), Region(base + 512, 512)]
+    state = SavedState(bench.driver, regions, temporaries=regions)
+    # One memset over both is refused by the driver, though their addresses follow one another.
+    monkeypatch.setattr(bench.driver, "buffer_of", {base: 1, base + 512: 2}.get)
+    assert state.small_temporaries() == regions
+
+
 def test_nothing_to_save(bench: Bench) -> None:
     state = SavedState(bench.driver, [])
     state.restore(0)
