@@ -34,7 +34,8 @@ def test_text_says_what_changed_and_what_the_driver_would_say(
     out = run(capsys, *TWO)
     assert "13 changed" in out
     assert "other kernel of the same kind" in out
-    assert "cuGraphExecUpdate  the driver would take it" in out
+    # How wide the first column is depends on what else the recording holds.
+    assert "cuGraphExecUpdate the driver would take it" in " ".join(out.split())
     assert "4 nodes would run another kernel" in out
     assert "replay, traced" in out
 
