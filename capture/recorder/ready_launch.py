@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def check(
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TORCHDYNAMO_DISABLE": "1"}
         sys.stdout.flush()
         code: int | None = None
+        started = time.monotonic()
         process = subprocess.Popen(  # noqa: S603 - the user's own workload
             child, env=environment, stdout=sys.stderr.fileno(), close_fds=False
         )
@@ -60,13 +62,17 @@ def check(
             code = process.wait()
         except KeyboardInterrupt:
             code = process.wait()  # the terminal interrupted the child as well: it writes and ends
+        elapsed_s = time.monotonic() - started
         found = readiness.read(result)
     if found is not None:
         return found
+    # Time that is up in the middle of a call into C++ ends the process before it can tell.
+    over = f"; it was stopped before its end, after {limit_s} s" if elapsed_s >= limit_s else ""
     return Readiness(
         target=target,
         ended=readiness.LOST,
         failure=Failure(
-            error="lost", message=f"the process ended with exit code {code} and left no result"
+            error="lost",
+            message=f"the process ended with exit code {code} and left no result{over}",
         ),
     )
