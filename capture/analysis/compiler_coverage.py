@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ..errors import FormatError
 from ..model import GraphInfo, Recording
 from ..outside import Compilation
 from .base import (
@@ -20,6 +19,7 @@ from .base import (
     Severity,
     Unit,
 )
+from .stored import readable
 
 COLUMNS = [
     Column("what", Unit.TEXT),
@@ -45,7 +45,7 @@ def run(recording: Recording, rows: int = 200) -> Result:
     compilations, damaged = _stored(recording)
     functions = _functions(recording)
     if not compilations and not functions:
-        return Result.absent(damaged[0] if damaged else NONE)
+        return Result.absent(damaged[0].rstrip(".") if damaged else NONE)
     counters: dict[str, int] = defaultdict(int)
     for item in compilations:
         for name, count in item.counters.items():
@@ -97,17 +97,10 @@ def run(recording: Recording, rows: int = 200) -> Result:
 
 
 def _stored(recording: Recording) -> tuple[list[Compilation], list[str]]:
-    found: list[Compilation] = []
     damaged: list[str] = []
-    for name in recording.stored("compilation"):
-        try:
-            item = recording.evidence("compilation", name)
-        except FormatError as error:
-            damaged.append(f"what the compiler said in process {name} cannot be read: {error}")
-            continue
-        if item is not None and not item.reason:
-            found.append(item)
-    return found, damaged
+    words = "What the compiler said in process {owner}"
+    items = readable(recording, "compilation", damaged, words)
+    return [item for _, item in items if not item.reason], damaged
 
 
 Graphs = list[tuple[GraphInfo, dict[str, Any]]]

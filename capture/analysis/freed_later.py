@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import FormatError
 from ..memory.pointers import Memories
 from ..memory_map import STATES, Memory, Snapshot
 from ..model import Recording
@@ -19,6 +18,7 @@ from .base import (
     Unit,
 )
 from .pointed_at import allocated_at
+from .stored import OF_GRAPH, OF_PROCESS, readable
 from .subject import NO_MEMORY
 
 COLUMNS = [
@@ -83,27 +83,22 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     """
     ends: dict[int, Memories] = {}
     result = Result(columns=COLUMNS)
-    for owner in recording.stored("snapshots"):
-        try:
-            snapshot: Snapshot = recording.evidence("snapshots", owner, keep=False)
-        except FormatError as error:
-            result.notes.append(f"The memory of process {owner} cannot be read: {error}.")
-            continue
+    snapshot: Snapshot
+    for owner, snapshot in readable(recording, "snapshots", result.notes, OF_PROCESS):
         if owner.isdecimal() and snapshot.segments is not None:
             ends[int(owner)] = Memories(snapshot)
     alive = {item.graph for item in recording.executables if item.ended == "alive at exit"}
     looked = 0
     graphs = set()
-    for key in recording.stored("memory"):
-        info = recording.graphs.get(key)
-        end = ends.get(info.process) if info is not None and info.process is not None else None
-        if info is None or end is None or key not in alive:
-            continue
-        try:
-            memory: Memory = recording.evidence("memory", key, keep=False)
-        except FormatError as error:
-            result.notes.append(f"The memory of {key} cannot be read: {error}.")
-            continue
+    comparable = [
+        key
+        for key in recording.stored("memory")
+        if key in alive and key in recording.graphs and recording.graphs[key].process in ends
+    ]
+    memory: Memory
+    for key, memory in readable(recording, "memory", result.notes, OF_GRAPH, comparable):
+        info = recording.graphs[key]
+        end = ends[info.process or 0]
         looked += 1
         names = Memories(memory)
         for at, what in freed(memory, end):

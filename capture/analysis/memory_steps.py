@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import FormatError
 from ..memory.sums import Step, step
 from ..model import Recording
 from .base import Analysis, Cell, Column, Quantity, Result, Scope, Series, Unit
+from .stored import OF_GRAPH, readable
 from .subject import NO_MEMORY
 
 COLUMNS = [
@@ -21,14 +21,10 @@ COLUMNS = [
 
 def steps_of(recording: Recording) -> tuple[list[tuple[str, Step]], list[str]]:
     """Return what each capture did, by key, and why some cannot be read."""
-    found, damaged = [], []
-    for key in recording.graphs:
-        try:
-            memory = recording.evidence("memory", key, keep=False)
-        except FormatError as error:
-            damaged.append(f"The memory of {key} cannot be read: {error}.")
-            continue
-        made = step(memory) if memory is not None else None
+    found: list[tuple[str, Step]] = []
+    damaged: list[str] = []
+    for key, memory in readable(recording, "memory", damaged, OF_GRAPH, recording.graphs):
+        made = step(memory)
         if made is not None:
             found.append((key, made))
     return found, damaged

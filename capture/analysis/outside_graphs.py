@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import FormatError
 from ..model import Recording
 from ..names import short
 from ..outside import INSIDE, Outside
@@ -18,6 +17,7 @@ from .base import (
     Severity,
     Unit,
 )
+from .stored import readable
 
 NOTABLE = 0.05
 """Share of the time from which work outside graphs is worth a look."""
@@ -52,7 +52,7 @@ def run(recording: Recording, rows: int = 100) -> Result:
     """
     found, damaged = stored(recording)
     if not found:
-        return Result.absent(damaged[0] if damaged else NONE)
+        return Result.absent(damaged[0].rstrip(".") if damaged else NONE)
     window = sum(item.window_ns for item in found)
     busy = sum(item.busy_ns for item in found)
     outside = sum(item.outside_ns for item in found)
@@ -100,17 +100,9 @@ def run(recording: Recording, rows: int = 100) -> Result:
 
 def stored(recording: Recording) -> tuple[list[Outside], list[str]]:
     """Return what each process left, and what is damaged, each as a sentence."""
-    found: list[Outside] = []
     damaged: list[str] = []
-    for name in recording.stored("outside"):
-        try:
-            item = recording.evidence("outside", name)
-        except FormatError as error:
-            damaged.append(f"what process {name} left cannot be read: {error}")
-            continue
-        if item is not None and item.windows:
-            found.append(item)
-    return found, damaged
+    items = readable(recording, "outside", damaged, "What process {owner} left")
+    return [item for _, item in items if item.windows], damaged
 
 
 def _rows(item: Outside, window_ns: int) -> list[tuple[Cell, ...]]:

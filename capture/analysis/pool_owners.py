@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..errors import FormatError
 from ..memory.sums import PoolSum, against_torch, pool_sums
 from ..memory_map import COMMON_POOL
 from ..model import Recording
 from .base import Analysis, Cell, Column, Quantity, Result, Scope, Severity, Unit
+from .stored import OF_PROCESS, readable
 from .subject import NO_MEMORY
 
 COLUMNS = [
@@ -36,12 +36,7 @@ def run(recording: Recording) -> Result:
     totals: list[PoolSum] = []
     pinned = 0
     differs = 0
-    for owner in recording.stored("snapshots"):
-        try:
-            snapshot = recording.evidence("snapshots", owner, keep=False)
-        except FormatError as error:
-            result.notes.append(f"The memory of process {owner} cannot be read: {error}.")
-            continue
+    for owner, snapshot in readable(recording, "snapshots", result.notes, OF_PROCESS):
         users = _users(recording, int(owner) if owner.isdecimal() else -1)
         differs += sum(row.torch_bytes != row.summed_bytes for row in against_torch(snapshot))
         for row in pool_sums(snapshot):
