@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from dash import Dash, html
@@ -15,7 +14,6 @@ from capture.errors import GraphLensError
 from .. import benchmark_facts, measurements, node_costs
 from .. import format as text
 from ..components import measure_panel, result_view
-from ..components.attributes import attributes
 from ..components.benchmark_view import (
     SAMPLES_NOTE,
     eager_parts,
@@ -78,7 +76,7 @@ def layout(context: Context) -> Component:
 
 def view(everything: bool, measured: int, body: list[Any], panel: Component) -> Component:
     """Return the page around its parts."""
-    tabs = (("", "This graph", not everything), (ALL, f"All graphs ({measured:,})", everything))
+    tabs = (("", "This graph", ""), (ALL, f"All graphs ({measured:,})", ""))
     return html.Div(
         className="bench-page",
         children=[
@@ -86,21 +84,7 @@ def view(everything: bool, measured: int, body: list[Any], panel: Component) -> 
                 className="toolbar",
                 children=[
                     html.H2("Benchmarks"),
-                    html.Div(
-                        className="switch",
-                        role="tablist",
-                        children=[
-                            html.Button(
-                                title,
-                                role="tab",
-                                **attributes(
-                                    data_go=json.dumps({"view": name}),
-                                    aria_selected=str(here).lower(),
-                                ),
-                            )
-                            for name, title, here in tabs
-                        ],
-                    ),
+                    view_switch(tabs, ALL if everything else ""),
                 ],
             ),
             *body,

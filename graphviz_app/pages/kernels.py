@@ -19,6 +19,7 @@ from ..components.block_grid import block_grid
 from ..components.executables import picker
 from ..components.prose import prose
 from ..components.shell import SHELL
+from ..components.view_switch import view_switch
 from ..context import Context
 from ..ids import KernelsPage, Shell
 from ..naming import kernel_of
@@ -103,18 +104,7 @@ def view(
                 className="toolbar",
                 children=[
                     html.H2("Kernels"),
-                    html.Div(
-                        className="switch",
-                        role="tablist",
-                        children=[
-                            html.Button(
-                                title,
-                                title=hint,
-                                **attributes(data_go=json.dumps({"view": name}), data_for=name),
-                            )
-                            for name, title, hint in VIEWS
-                        ],
-                    ),
+                    view_switch(VIEWS, None),
                     *(choice or []),
                 ],
             ),

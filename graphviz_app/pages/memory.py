@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,11 +17,11 @@ from capture.model import EvidenceKind, Recording
 from .. import format as text
 from .. import result_text
 from ..components import result_view
-from ..components.attributes import attributes
 from ..components.facts import fact_head
 from ..components.memory_blocks import blocks_table
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
+from ..components.view_switch import view_switch
 from ..context import Context
 from ..facts import Fact
 from ..figures.memory import (
@@ -79,19 +78,7 @@ def view(chosen: str, parts: list[Component], graphs: bool = True) -> Component:
                 className="toolbar",
                 children=[
                     html.H2("Memory"),
-                    html.Div(
-                        className="switch",
-                        role="tablist",
-                        children=[
-                            html.Button(
-                                title,
-                                title=hint,
-                                className="on" if name == chosen else None,
-                                **attributes(data_go=json.dumps({"view": name})),
-                            )
-                            for name, title, hint in names
-                        ],
-                    ),
+                    view_switch(names, chosen),
                 ],
             ),
             *parts,

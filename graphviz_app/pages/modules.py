@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
 from .. import origin_rows
-from ..components.attributes import attributes
 from ..components.executables import picker
 from ..components.origin_head import SHARE, caution_of, no_origins, phase_legend
 from ..components.prose import prose
 from ..components.tree_table import TreeRow, number_column, tree_table
+from ..components.view_switch import view_switch
 from ..context import Context
 from ..format import counted
 from ..ids import ModulesPage
@@ -115,19 +114,7 @@ def view(
                 className="toolbar",
                 children=[
                     html.H2("Modules"),
-                    html.Div(
-                        className="switch",
-                        role="tablist",
-                        children=[
-                            html.Button(
-                                name,
-                                title=hint,
-                                className="on" if value == shown else None,
-                                **attributes(data_go=json.dumps({"view": value})),
-                            )
-                            for value, name, hint in VIEWS
-                        ],
-                    ),
+                    view_switch(VIEWS, shown),
                     *(choice or []),
                     html.Div(className="spring"),
                     phase_legend(),
