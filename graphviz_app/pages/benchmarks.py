@@ -27,6 +27,7 @@ from ..components.details import go_link
 from ..components.facts import fact_head
 from ..components.measure_panel import PanelIds, Task
 from ..components.prose import prose
+from ..components.view_switch import view_switch
 from ..ids import BenchmarksPage
 from ..store import Store
 from . import Context, Page
