@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .import_watch import after_import
+from .replaced import ReplacedAttributes
 
 OUTPUT_GRAPH = "torch._dynamo.output_graph"
 CODECACHE = "torch._inductor.codecache"
@@ -49,7 +50,7 @@ class Compilations:
     def __init__(self) -> None:
         self.owners: dict[str, dict[str, Owner]] = {}
         self._current = threading.local()
-        self._patched: list[tuple[Any, str, Any, Any]] = []
+        self._replaced = ReplacedAttributes()
 
     def watch(self) -> None:
         """Listen to the compiler, once it is loaded."""
@@ -58,18 +59,7 @@ class Compilations:
 
     def stop(self) -> None:
         """Put the compiler's functions back, except where somebody else patched on top."""
-        for owner, name, original, ours in reversed(self._patched):
-            if vars(owner).get(name) is ours:
-                setattr(owner, name, original)
-        self._patched.clear()
-
-    def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        original = vars(owner).get(name)
-        if original is None or any(item[0] is owner for item in self._patched):
-            return
-        ours = make(original)
-        setattr(owner, name, ours)
-        self._patched.append((owner, name, original, ours))
+        self._replaced.put_back()
 
     def _listen_to_graphs(self) -> None:
         kind = getattr(sys.modules.get(OUTPUT_GRAPH), "OutputGraph", None)
@@ -88,7 +78,7 @@ class Compilations:
 
             return call_user_compiler
 
-        self._patch(kind, "call_user_compiler", make)
+        self._replaced.replace(kind, "call_user_compiler", make)
 
     def _listen_to_modules(self) -> None:
         kind = getattr(sys.modules.get(CODECACHE), "PyCodeCache", None)
@@ -106,7 +96,7 @@ class Compilations:
 
             return classmethod(load_by_key_path)
 
-        self._patch(kind, "load_by_key_path", make)
+        self._replaced.replace(kind, "load_by_key_path", make)
 
 
 def owners_of(module: Any) -> dict[str, Owner]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from .origins import labels
 from .origins.log import Launch
+from .replaced import ReplacedAttributes
 
 if TYPE_CHECKING:
     from .torch_origins import Watcher
@@ -46,7 +47,7 @@ class Patches:
     """Attributes of other modules, replaced for a while."""
 
     def __init__(self) -> None:
-        self._done: list[tuple[Any, str, Any, Any]] = []
+        self._replaced = ReplacedAttributes()
         self._launches: dict[int, tuple[Any, Launch]] = {}
         self._finder: _Finder | None = None
 
@@ -58,40 +59,31 @@ class Patches:
                 self._finder = _Finder(watcher)
                 sys.meta_path.insert(0, self._finder)
             if compiler is not None:
-                self._patch(compiler, "_is_skip_guard_eval_unsafe_stance", _pausing(watcher))
-                self._patch(compiler, FOLLOWED, _following(watcher))
+                self._replaced.replace(
+                    compiler, "_is_skip_guard_eval_unsafe_stance", _pausing(watcher)
+                )
+                self._replaced.replace(compiler, FOLLOWED, _following(watcher))
             mode = getattr(fake, "FakeTensorMode", None)
             if mode is not None:
-                self._patch(mode, "__enter__", _entering(watcher))
-                self._patch(mode, "__exit__", _leaving(watcher))
+                self._replaced.replace(mode, "__enter__", _entering(watcher))
+                self._replaced.replace(mode, "__exit__", _leaving(watcher))
             for module, name, describe in (
                 (TRITON, "JITFunction", _of_triton),
                 (AUTOTUNER, "CachingAutotuner", _of_compiler),
             ):
                 kind = getattr(sys.modules.get(module), name, None)
                 if kind is not None:
-                    self._patch(kind, "run", self._launching(watcher, describe))
+                    self._replaced.replace(kind, "run", self._launching(watcher, describe))
             nvtx = sys.modules.get(NVTX)
             if nvtx is not None:
-                self._patch(nvtx, "_nvtx", _Ranges)
+                self._replaced.replace(nvtx, "_nvtx", _Ranges)
         except Exception as error:
             for watched in list(watcher.open.values()):
                 watched.failed(error)
 
-    def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        original = vars(owner).get(name)
-        if original is None:
-            return
-        ours = make(original)
-        setattr(owner, name, ours)
-        self._done.append((owner, name, original, ours))
-
     def remove(self) -> None:
         """Put everything back, except where somebody else patched on top."""
-        for owner, name, original, ours in reversed(self._done):
-            if vars(owner).get(name) is ours:
-                setattr(owner, name, original)
-        self._done.clear()
+        self._replaced.put_back()
         self._launches.clear()
         if self._finder is not None and self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)

@@ -7,7 +7,6 @@ of ours runs around its replays. Nothing is replayed that the script does not re
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -20,9 +19,10 @@ from ..model import Graph, Topology
 from ..outside import Outside
 from ..timings import Timings
 from .clone_map import Level, joined
-from .cupti_library import MULTIPLE_SUBSCRIBERS, Cupti, CuptiError
+from .cupti_library import Cupti, CuptiError
 from .outside_work import OutsideWork
 from .timeline import TIMINGS, ExecutableState
+from .torch_cupti import ProfilerWatch, take
 from .trace_plan import Plan, outline
 
 DEFAULT_REPLAYS = 20
@@ -43,8 +43,6 @@ EMPTY = Graph(topology=Topology(types=[]), payloads=[])
 
 _PARENTS: list[ReplayTracer] = []
 """Tracers of the processes that this one was forked from: freeing their events would call CUDA."""
-
-_PROFILER_STARTS = ("_prepare_profiler", "_enable_profiler")
 
 
 def traced_replays() -> int:
@@ -95,7 +93,9 @@ class ReplayTracer:
         """Whether a traced replay was launched since the last full buffer."""
         self._planned_records = 0
         self._records = 0
-        self._patched: list[tuple[Any, str, Any, Any]] = []
+        self._profilers = ProfilerWatch(
+            lambda: self.release("torch.profiler was started, which needs CUPTI")
+        )
         self._outside: OutsideWork | None = OutsideWork()
         self._tells_launches = True
 
@@ -115,63 +115,8 @@ class ReplayTracer:
                 self.reason = "tracing was switched off with --timings 0"
                 return
             start = clock()
-            self._take()
+            self._cupti, self.reason = take(self._cloned, self._buffer_full, self._profilers)
             self.cost_ns += clock() - start
-
-    def _take(self) -> None:
-        cupti: Cupti | None = None
-        try:
-            import torch
-            from torch.autograd import profiler
-
-            if not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-                return
-            if getattr(profiler, "_is_profiler_enabled", False):
-                self.reason = (
-                    "a profiler of the script held CUPTI when the first graph was captured"
-                )
-                return
-            cupti = Cupti()
-            cupti.subscribe(self._cloned)
-            cupti.register(self._buffer_full)
-            self._watch_profiler(profiler)
-            self._cupti = cupti
-            return
-        except CuptiError as error:
-            held = error.code == MULTIPLE_SUBSCRIBERS
-            self.reason = (
-                "somebody else holds CUPTI: a profiler such as nsys, ncu or torch.profiler"
-                if held
-                else f"CUPTI cannot be used: {error}"
-            )
-        except (GraphLensError, ImportError) as error:
-            self.reason = str(error)
-        except Exception as error:
-            self.reason = f"CUPTI cannot be used: {type(error).__name__}: {error}"
-        # Half taken is not ours: whoever comes later must find it free.
-        self._unwatch()
-        if cupti is not None:
-            with suppress(Exception):
-                cupti.unsubscribe()
-
-    def _watch_profiler(self, profiler: Any) -> None:
-        """Let go of CUPTI before torch's profiler takes it."""
-        for name in _PROFILER_STARTS:
-            original = getattr(profiler, name, None)
-            if original is None:
-                continue
-            hook = self._before(original)
-            setattr(profiler, name, hook)
-            self._patched.append((profiler, name, hook, original))
-
-    def _before(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def start_profiler(*args: Any, **kwargs: Any) -> Any:
-            with suppress(Exception):
-                self.release("torch.profiler was started, which needs CUPTI")
-            return original(*args, **kwargs)
-
-        return start_profiler
 
     def _cloned(self, original: int, clone: int) -> None:
         clones = getattr(self._local, "clones", None)
@@ -372,7 +317,7 @@ class ReplayTracer:
                     self._cupti.disable()
             with suppress(Exception):
                 self._cupti.unsubscribe()
-            self._unwatch()
+            self._profilers.stop()
             self.cost_ns += clock() - start
 
     def outside(self) -> Outside | None:
@@ -386,14 +331,8 @@ class ReplayTracer:
         """Leave everything alone in a forked child: CUPTI, events and locks are the parent's."""
         self.reason = "the process was forked"
         self._enabled = False
-        self._unwatch()
+        self._profilers.stop()
         _PARENTS.append(self)
-
-    def _unwatch(self) -> None:
-        for module, name, hook, original in self._patched:
-            if getattr(module, name, None) is hook:
-                setattr(module, name, original)
-        self._patched.clear()
 
     def results(self) -> list[tuple[ExecutableState, Timings | None, str]]:
         """Return timings, or why there are none, of every executable; call at the end."""

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from capture.model import Graph, Topology
-from capture.recorder import torch_trace
+from capture.recorder import torch_cupti, torch_trace
 from capture.recorder.cupti_library import (
     _CALLBACK,
     CONCURRENT_KERNEL,
@@ -129,7 +129,7 @@ class FakeEvent:
 
 @pytest.fixture
 def tracer(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReplayTracer]:
-    monkeypatch.setattr(torch_trace, "Cupti", FakeCupti)
+    monkeypatch.setattr(torch_cupti, "Cupti", FakeCupti)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(ReplayTracer, "_events", staticmethod(lambda: (FakeEvent(), FakeEvent())))
     monkeypatch.setattr(FakeEvent, "waits", 0)
