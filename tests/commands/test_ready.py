@@ -76,7 +76,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_function_with_two_problems(mixed: Path) -> None:
-    pytest.importorskip("torch")
     done = cglens("model:Model.step", cwd=mixed)
     assert done.returncode == 1, done.stderr
     assert "model.py:9 in step" in done.stdout
@@ -89,7 +88,6 @@ def test_a_function_with_two_problems(mixed: Path) -> None:
 
 
 def test_json_is_the_only_thing_on_standard_output(mixed: Path) -> None:
-    pytest.importorskip("torch")
     done = cglens("--json", "model.py:Model.step", cwd=mixed)
     document = json.loads(done.stdout)
     assert done.returncode == document["exit_code"] == 1
@@ -109,7 +107,6 @@ def test_json_is_the_only_thing_on_standard_output(mixed: Path) -> None:
     ],
 )
 def test_what_cannot_be_told_is_2(mixed: Path, words: list[str], said: str) -> None:
-    pytest.importorskip("torch")
     done = cglens(*words, cwd=mixed)
     assert done.returncode == 2, done.stderr
     assert said in done.stdout
@@ -117,7 +114,6 @@ def test_what_cannot_be_told_is_2(mixed: Path, words: list[str], said: str) -> N
 
 @pytest.mark.parametrize("how", [["words.py"], ["-m", "words"]])
 def test_the_workloads_own_words_are_left_alone(mixed: Path, how: list[str]) -> None:
-    pytest.importorskip("torch")
     done = cglens(*how, "function", "--json", cwd=mixed)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Nothing was found" in done.stdout

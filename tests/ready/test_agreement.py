@@ -14,8 +14,6 @@ from capture.recorder.readiness import Readiness
 from tests.ready.test_zoo import FAILURES, ROOT, dry_runs, expected
 from tests.workloads import NAMES
 
-pytest.importorskip("torch")
-
 UNKNOWABLE = {"lazy_load", "out_of_memory", "own_error", "allocation", "not_ended"}
 """Kinds of failure that show only where kernels and memory are real, or that are the script's."""
 NOT_THROUGH_TORCH = {"blocking_stream", "merged_captures", "unreported"}
@@ -64,10 +62,6 @@ def assert_healthy(result: Readiness) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_found_in_the_ten_workloads(name: str, tmp_path: Path) -> None:
-    if name == "llama_decode":
-        pytest.importorskip("transformers")
-    if name == "triton_fused":
-        pytest.importorskip("triton")
     result = str(tmp_path / "result.json")
     assert_healthy(run(result, "module", "tests.workloads", name, "--small", "--replays", "2"))
 

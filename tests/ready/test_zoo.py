@@ -21,8 +21,6 @@ BAD = sorted((HERE / "bad").glob("*.py"))
 GOOD = sorted((HERE / "good").glob("*.py"))
 FAILURES = sorted((ROOT / "tests" / "failures" / "zoo").glob("*.py"))
 
-pytest.importorskip("torch")
-
 
 def dry_runs(scripts: Iterable[Path], folder: Path) -> dict[str, Readiness]:
     """Run scripts dry, in forks of one process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 import threading
 import weakref
@@ -11,15 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
 
 from capture.origin_index import BACKWARD, FORWARD, OPTIMIZER, OriginIndex
 from capture.origins import Origins
 from capture.recorder.origins.labels import label
+from capture.recorder.torch_origins import Watcher
+from capture.recorder.torch_origins_capture import CaptureOrigins, OriginSource
 
-torch: Any = pytest.importorskip("torch")
-
-from capture.recorder.torch_origins import Watcher  # noqa: E402
-from capture.recorder.torch_origins_capture import CaptureOrigins, OriginSource  # noqa: E402
+# Loaded before any capture, as by a warm-up: what is captured after its first use is not noted.
+importlib.import_module("torch._dynamo.eval_frame")
 
 STREAM = 7
 
