@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from capture.analysis import Result, Subject
-from capture.analysis.measured_gain import gain_of
+from capture.analysis.measured_gain import MeasuredGain, gain_of
 from capture.analysis.what_if import predict_without
 from capture.benchmarks import Benchmark, Removal
 from capture.distributions import differs
@@ -62,10 +62,11 @@ class Gain:
 
     @property
     def error(self) -> float | None:
-        """Predicted over measured, less one; ``None`` within the spread or without either."""
-        if self.measured_ns is None or self.predicted_ns is None or self.is_noise:
+        """Predicted over measured, less one; ``None`` where nothing was gained beyond the noise."""
+        if self.measured_ns is None:
             return None
-        return self.predicted_ns / self.measured_ns - 1
+        ratio = MeasuredGain(self.measured_ns, self.spread_ns).ratio_of(self.predicted_ns)
+        return None if ratio is None else ratio - 1
 
     @property
     def share(self) -> float | None:

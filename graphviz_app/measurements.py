@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from capture.benchmarks import Benchmark
@@ -38,12 +40,13 @@ class CurveRow:
     """One graph in the table and the curve of a recording."""
 
     def __init__(self, key: str, name: str, label: str, benchmark: Benchmark) -> None:
-        from .benchmark_facts import payback
+        from .benchmark_facts import notes, payback
 
         self.key = key
         self.point: CurvePoint = point_of(name, label, benchmark)
         self.refused = benchmark.refused
         self.paid = payback(benchmark).replays
+        self.notes = tuple(map(sys.intern, notes(benchmark)))
 
 
 def curve_of(store: Store, recording: str) -> list[CurveRow]:
@@ -63,6 +66,14 @@ def curve_of(store: Store, recording: str) -> list[CurveRow]:
         return rows
 
     return store.remember(("curve", opened.id), make, lambda rows: ROW_BYTES * (len(rows) + 1))
+
+
+def common_notes(rows: Sequence[CurveRow]) -> list[str]:
+    """Return what has to be known of every graph that was measured."""
+    measured = [row.notes for row in rows if not row.refused]
+    if not measured:
+        return []
+    return [note for note in measured[0] if all(note in notes for notes in measured)]
 
 
 def gains_of(

@@ -34,6 +34,16 @@ class MeasuredGain(NamedTuple):
         """Whether it is more than twice the spread."""
         return differs(self.gain_ns, self.spread_ns)
 
+    def ratio_of(self, predicted_ns: float | None) -> float | None:
+        """Return a prediction over this gain.
+
+        ``None`` without a prediction, and where nothing was gained beyond the noise: a replay that
+        took longer without nodes ran on something else than they would have written.
+        """
+        if predicted_ns is None or self.gain_ns <= 0 or not self.is_more_than_noise:
+            return None
+        return predicted_ns / self.gain_ns
+
 
 def gain_of(removal: Removal) -> MeasuredGain | None:
     """Return what a removal gained, or ``None`` when nothing was measured."""

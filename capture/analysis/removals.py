@@ -61,9 +61,7 @@ def run(subject: Subject) -> Result:
             gain.gain_ns if gain is not None else None,
             gain.spread_ns if gain is not None else None,
             predicted,
-            predicted / gain.gain_ns
-            if told and gain is not None and predicted is not None
-            else None,
+            gain.ratio_of(predicted) if gain is not None else None,
             removal.reason or None,
         )
         result.rows.append(row)
@@ -79,7 +77,7 @@ def run(subject: Subject) -> Result:
         "gap": Quantity(GAP_NS, Unit.NS),
         "learned_from": Quantity(LEARNED_FROM, Unit.TEXT),
     }
-    result.summary = "{measured} of {removals} choices of nodes were measured by disabling them"
+    result.summary = "{measured} of {removals} choices of nodes were measured by leaving them out"
     if best[1]:
         result.figures["best"] = Quantity(best[1], Unit.TEXT)
         result.figures["best_gain"] = Quantity(best[0], Unit.NS)
@@ -100,7 +98,7 @@ def run(subject: Subject) -> Result:
 ANALYSIS = Analysis(
     name="removals",
     title="Measured without nodes",
-    description="What replays gain when nodes are disabled, beside what the DAG predicts.",
+    description="What replays gain when nodes are left out, beside what the DAG predicts.",
     run=run,
     needs=(EvidenceKind.BENCHMARKS,),
     uses=(EvidenceKind.TIMINGS,),

@@ -73,7 +73,7 @@ def run(
 ) -> Result:
     """Predict the gain of making nodes free: those given, together, or each node alone.
 
-    What was measured by disabling the same nodes stands beside it.
+    What was measured without the same nodes stands beside it.
 
     Notes
     -----
@@ -109,11 +109,7 @@ def _each(result: Result, subject: Subject, gains: dict[int, int], rows: int) ->
         row = _row(subject, node, gains[node], length)
         if measured:
             gain = measured.get(node)
-            told = gain is not None and gain.is_more_than_noise
-            row += (
-                gain.gain_ns if gain is not None else None,
-                gains[node] / gain.gain_ns if gain is not None and told else None,
-            )
+            row += (None, None) if gain is None else (gain.gain_ns, gain.ratio_of(gains[node]))
         result.rows.append(row)
     result.figures["gaining"] = Quantity(sum(map(bool, gains.values())), Unit.COUNT)
     if not ranked:
@@ -133,8 +129,8 @@ def _each(result: Result, subject: Subject, gains: dict[int, int], rows: int) ->
     if measured:
         result.figures["measured_nodes"] = Quantity(len(measured), Unit.COUNT)
         result.notes.append(
-            "Of {measured_nodes} nodes it was measured what a replay takes without them; a gain "
-            "within twice the spread of the replays is noise and has no ratio."
+            "Of {measured_nodes} nodes it was measured what a replay takes without them; none "
+            "has a ratio that gained nothing beyond twice the spread of the replays."
         )
 
 
@@ -178,16 +174,17 @@ def _beside(result: Result, subject: Subject, nodes: list[int], predicted: int) 
         "measured_spread": Quantity(found.spread_ns, Unit.NS),
         "measured_replay": Quantity(found.with_ns, Unit.NS),
     }
-    if found.is_more_than_noise:
-        result.figures["predicted_over_measured"] = Quantity(predicted / found.gain_ns, Unit.RATIO)
+    ratio = found.ratio_of(predicted)
+    if ratio is not None:
+        result.figures["predicted_over_measured"] = Quantity(ratio, Unit.RATIO)
         result.summary += (
-            " Measured by disabling them: {measured_gain} of {measured_replay}, so the prediction "
-            "is {predicted_over_measured} times what was measured."
+            " Measured by leaving them out: {measured_gain} of {measured_replay}, so the "
+            "prediction is {predicted_over_measured} times what was measured."
         )
     else:
         result.summary += (
-            " Measured by disabling them: no gain beyond the noise ({measured_gain}, with a spread "
-            "of {measured_spread})."
+            " Measured by leaving them out: no gain beyond the noise ({measured_gain}, with a "
+            "spread of {measured_spread})."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import dcc, html
@@ -26,13 +27,13 @@ SAMPLES_NOTE = (
 )
 
 
-def notes(found: Benchmark) -> list[Any]:
+def notes(told: Sequence[str]) -> list[Any]:
     """Return what a reader has to know of the figures."""
-    if not found.notes:
+    if not told:
         return []
     return [
         html.H2("To be read with"),
-        html.Ul([html.Li(prose(note)) for note in benchmark_facts.notes(found)], className="notes"),
+        html.Ul([html.Li(prose(note)) for note in told], className="notes"),
     ]
 
 

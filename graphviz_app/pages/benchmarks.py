@@ -113,7 +113,11 @@ def of_graph(context: Context, found: Benchmark) -> list[Any]:
     """Return all that a benchmark of one graph says."""
     if found.refused:
         why = f"This graph was not replayed: {found.refused.rstrip('.')}."
-        return [html.Section([html.P(prose(why), className="summary"), *notes(found)])]
+        return [
+            html.Section(
+                [html.P(prose(why), className="summary"), *notes(benchmark_facts.notes(found))]
+            )
+        ]
     items = benchmark_facts.distributions(found)
     eager = benchmark_facts.eager_distributions(found.eager) if found.eager is not None else []
     if found.removals and not items and not eager and found.nodes is None:
@@ -135,7 +139,7 @@ def of_graph(context: Context, found: Benchmark) -> list[Any]:
     if found.nodes is not None:
         parts.append(html.Section(node_parts(context, found.nodes), className="bench-nodes"))
     if found.notes:
-        parts.append(html.Section(notes(found)))
+        parts.append(html.Section(notes(benchmark_facts.notes(found))))
     return parts
 
 
@@ -175,7 +179,11 @@ def all_graphs(context: Context) -> list[Any]:
     rows = measurements.curve_of(context.store, context.state.recording)
     if not rows:
         return without(context)
-    return [*curve(rows), html.Section([graphs_table(context, rows)], className="bench-graphs")]
+    return [
+        *curve(rows),
+        html.Section([graphs_table(context, rows)], className="bench-graphs"),
+        html.Section(notes(measurements.common_notes(rows))),
+    ]
 
 
 def task_of(context: Context) -> Task:

@@ -102,7 +102,7 @@ def test_what_if_shows_what_was_measured_beside_what_is_predicted() -> None:
     assert both.figures["gain"].value == 800
     assert both.figures["measured_gain"].value == 600
     assert both.figures["predicted_over_measured"].value == pytest.approx(800 / 600)
-    assert "Measured by disabling them: 600 ns" in both.text(both.summary)
+    assert "Measured by leaving them out: 600 ns" in both.text(both.summary)
     alone = run_analysis("what_if", subject, nodes=[1])
     assert "no gain beyond the noise (30 ns" in alone.text(alone.summary)
     assert "measured_gain" not in run_analysis("what_if", subject, nodes=[0, 1]).figures

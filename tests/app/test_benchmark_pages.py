@@ -328,3 +328,14 @@ def test_thousands_of_graphs_stay_one_page(app: dash.Dash) -> None:
     content = shown(big, "benchmarks", "recording=big&view=all")
     assert "All graphs (3,000)" in content
     assert len(content) < 4_000_000
+
+
+def test_what_holds_of_every_graph_is_said_beside_the_curve() -> None:
+    """Synthetic: two graphs with one note in common."""
+    rows = [
+        measurements.CurveRow(key, key, "", Benchmark(graph=key, notes=["it is cold", key]))
+        for key in ("a", "b")
+    ]
+    rows.append(measurements.CurveRow("c", "c", "", Benchmark(graph="c", refused="no nodes")))
+    assert measurements.common_notes(rows) == ["It is cold."]
+    assert measurements.common_notes([]) == []
