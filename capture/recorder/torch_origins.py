@@ -13,6 +13,7 @@ torch's compiler guards on the keys of a thread, so the key is off wherever it l
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -104,6 +105,7 @@ class Watcher:
         self._libraries: dict[str, Any] = {"_": make("_", "IMPL")}
         self._libraries["_"].fallback(library.fallthrough_kernel, KEY)
         self._registered: set[str] = set()
+        self._looked: tuple[int, ...] = ()
         self._kernel = make_kernel(self)
         hide_from_compiler(self._kernel, self.rows.operator, self.rows.launch, self.note_launch)
         # Higher-order operators find their way in Python, by the keys of the thread as well.
@@ -118,6 +120,18 @@ class Watcher:
         One fallback for all would be less work, but torch does not find it where a dispatch mode is
         active, or where an argument is a subclass that dispatches.
         """
+        # Listing all operators takes 5 ms. New ones come with a definition in Python, a library
+        # that is loaded, or a module that loads one.
+        library, ops = self.torch.library, self.torch.ops
+        known = tuple(
+            map(
+                len,
+                (getattr(library, "_defs", ()), getattr(ops, "loaded_libraries", ()), sys.modules),
+            )
+        )
+        if known == self._looked:
+            return
+        self._looked = known
         new = set(self.torch._C._dispatch_get_all_op_names()) - self._registered
         self._registered |= new
         for whole in new:
