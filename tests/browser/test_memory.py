@@ -63,9 +63,9 @@ def test_a_block_finds_its_nodes_and_a_node_its_blocks(page: Page) -> None:
 
 def test_captures_the_end_and_a_snapshot_file(page: Page, address: str) -> None:
     page.locator(".rail-link", has_text="Memory").click()
-    page.get_by_role("button", name="Captures").click()
+    page.get_by_role("tab", name="Captures").click()
     expect(page.locator("#memory-chart .bars .point").first).to_be_visible()
-    page.get_by_role("button", name="End of the process").click()
+    page.get_by_role("tab", name="End of the process").click()
     expect(page.locator("#memory-map .bars .point")).to_have_count(4)
     page.goto(f"{address}/memory?recording=file")
     expect(page.get_by_role("heading", name="Address map")).to_contain_text("10 segments")

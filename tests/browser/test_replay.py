@@ -110,12 +110,12 @@ def test_a_long_legend_can_be_seen_whole(open_page: Open) -> None:  # noqa: F811
 
 def test_a_kernel_is_found_in_the_graph_and_its_command_copied(open_page: Open) -> None:  # noqa: F811
     page = open_page(f"/kernels?{TIMED}")
-    page.get_by_role("button", name="Nodes").click()
+    page.get_by_role("tab", name="Nodes").click()
     row = page.locator("#kernels-table .ag-row").first
     row.locator("[col-id=median]").click()
     expect(page.locator(".details-kind").first).to_contain_text("kernel")
     assert "view=nodes" in page.url
-    page.get_by_role("button", name="Families").click()
+    page.get_by_role("tab", name="Families").click()
     page.locator("#families-table .cell-link").first.click()
     ready(page)
     expect(page.locator("#search")).to_have_value(re_family())
