@@ -1,8 +1,8 @@
 """A real GPU for the tests of this folder, and a report of their run.
 
 Tests skip only when there is no GPU, or no cuda-bindings to ask for one; with ``REQUIRE_GPU=1``
-they fail instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there; where git is
-not at hand, ``GPU_REPORT_COMMIT`` tells the commit.
+they fail instead. With ``GPU_REPORT=PATH`` a JSON report of the run is written there.
+``GPU_REPORT_COMMIT`` tells the commit of a copy that has another history, or none.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Report:
 def environment() -> dict[str, Any]:
     """Describe commit, machine and versions, each absent where it cannot be had."""
     found: dict[str, Any] = {
-        "commit": _git("rev-parse", "HEAD") or os.environ.get("GPU_REPORT_COMMIT", ""),
+        "commit": os.environ.get("GPU_REPORT_COMMIT") or _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "python": platform.python_version(),
         "platform": platform.platform(),
