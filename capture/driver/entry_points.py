@@ -71,6 +71,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGraphEventRecordNodeGetEvent": (P, P),
     "cuGraphEventWaitNodeGetEvent": (P, P),
     "cuGraphExecDestroy": (P,),
+    "cuGraphExecUpdate": (P, P, P),
     "cuGraphExternalSemaphoresSignalNodeGetParams": (P, P),
     "cuGraphExternalSemaphoresWaitNodeGetParams": (P, P),
     "cuGraphGetEdges": (P, P, P, P, P),

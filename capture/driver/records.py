@@ -206,3 +206,28 @@ class Range(NamedTuple):
     start: int
     size_bytes: int
     """0 when it is not known."""
+
+
+UPDATE_RESULTS = (
+    "SUCCESS",
+    "ERROR",
+    "TOPOLOGY_CHANGED",
+    "NODE_TYPE_CHANGED",
+    "FUNCTION_CHANGED",
+    "PARAMETERS_CHANGED",
+    "NOT_SUPPORTED",
+    "UNSUPPORTED_FUNCTION_CHANGE",
+    "ATTRIBUTES_CHANGED",
+)
+"""``CUgraphExecUpdateResult`` by number, without its prefix."""
+
+
+class UpdateAnswer(NamedTuple):
+    """``CUgraphExecUpdateResultInfo``: what the driver says of an update."""
+
+    result: str
+    """One of :data:`UPDATE_RESULTS`, or ``RESULT_n`` for a number that is not known here."""
+    node: int = 0
+    """Handle of the node in the graph that the update was to bring, 0 where none was named."""
+    from_node: int = 0
+    """Handle of the node that its dependency comes from."""

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from ..errors import NotSupportedError
 from .entry_points import NOT_SUPPORTED, EntryPoints
-from .records import Range
+from .records import UPDATE_RESULTS, Range, UpdateAnswer
 
 _NON_BLOCKING = 1
 _NOT_READY = 600
+_UPDATE_FAILURE = 910
 _AT_LEAST = 0
 _PARAMS_BYTES = 256
 """Room for the parameters of any node that can be copied."""
@@ -20,6 +21,9 @@ _PARAMS_BYTES = 256
 # CUpointer_attribute
 _MEMORY_TYPE, _BUFFER_ID, _IS_MANAGED, _RANGE_START, _RANGE_SIZE = 2, 7, 8, 11, 12
 _KINDS = {1: "host", 2: "device", 3: "array", 4: "unified"}
+
+_UPDATE = struct.Struct("<i4xQQ")
+"""``CUgraphExecUpdateResultInfo``: result, node, node that its dependency comes from."""
 
 _MEMSET = struct.Struct("<QQIIQQ")
 """``CUDA_MEMSET_NODE_PARAMS``: address, pitch, value, element size, width, height."""
@@ -41,6 +45,17 @@ class ReplayCalls:
     def upload(self, executable: int, stream: int) -> None:
         """See :meth:`capture.driver.replay_protocol.ReplayDriver.upload`."""
         self.entry.check("cuGraphUpload", executable, stream)
+
+    def update(self, executable: int, graph: int) -> UpdateAnswer:
+        """See :meth:`capture.driver.replay_protocol.ReplayDriver.update`."""
+        information = ctypes.create_string_buffer(_UPDATE.size)
+        code = self.entry.get("cuGraphExecUpdate")(executable, graph, information)
+        number, node, from_node = _UPDATE.unpack(information.raw)
+        if code not in (0, _UPDATE_FAILURE) and not number:
+            raise self.entry.error("cuGraphExecUpdate", code)
+        known = 0 <= number < len(UPDATE_RESULTS)
+        result = UPDATE_RESULTS[number] if known else f"RESULT_{number}"
+        return UpdateAnswer(result, node, from_node)
 
     def set_enabled(self, executable: int, node: int, enabled: bool) -> None:
         """See :meth:`capture.driver.replay_protocol.ReplayDriver.set_enabled`."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from .protocol import Driver
-from .records import Range
+from .records import Range, UpdateAnswer
 
 
 class ReplayDriver(Driver, Protocol):
@@ -17,6 +17,22 @@ class ReplayDriver(Driver, Protocol):
 
     def upload(self, executable: int, stream: int) -> None:
         """Bring an executable to the device without running it."""
+        ...
+
+    def update(self, executable: int, graph: int) -> UpdateAnswer:
+        """Bring an executable to another graph, or learn why the driver refuses.
+
+        Parameters
+        ----------
+        executable : int
+            Of a graph that is alike; what it does when the update is refused is not documented.
+        graph : int
+
+        Raises
+        ------
+        DriverError
+            The driver did not even answer, such as for a handle that is none.
+        """
         ...
 
     def set_enabled(self, executable: int, node: int, enabled: bool) -> None:

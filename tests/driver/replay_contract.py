@@ -81,6 +81,31 @@ class ReplayContract:
             driver.destroy_executable(executable)
             driver.destroy_stream(stream)
 
+    def test_an_update_brings_an_executable_to_another_graph(self, world: World) -> None:
+        driver = world.driver
+        with device_memory(driver) as address:
+            before, after = (world.build(graph([setting(address, value)], [])) for value in (7, 9))
+            executable = driver.instantiate(before)
+            assert driver.update(executable, after) == ("SUCCESS", 0, 0)
+            driver.launch(executable, 0)
+            driver.synchronize(0)
+            assert contents(driver, address, 16) == b"\x09" * 16
+            driver.destroy_executable(executable)
+
+    def test_a_refused_update_names_the_node(self, world: World) -> None:
+        driver = world.driver
+        with device_memory(driver) as address:
+            before = world.build(graph([Declared("empty"), Declared("empty")], [(0, 1)]))
+            after = world.build(graph([setting(address, 1), Declared("empty")], [(0, 1)]))
+            executable = driver.instantiate(before)
+            answer = driver.update(executable, after)
+            assert answer == ("NODE_TYPE_CHANGED", driver.nodes(after)[0], 0)
+            driver.destroy_executable(executable)
+            more = world.build(graph([Declared("empty")] * 3, [(0, 1), (1, 2)]))
+            executable = driver.instantiate(before)
+            assert driver.update(executable, more).result == "TOPOLOGY_CHANGED"
+            driver.destroy_executable(executable)
+
     def test_a_disabled_node_of_a_clone_does_nothing(self, world: World) -> None:
         driver = world.driver
         with device_memory(driver) as address:

@@ -9,12 +9,14 @@ import struct
 from typing import Any
 
 from capture.driver.argument_bytes import read_arguments
+from capture.driver.records import UPDATE_RESULTS
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.memcpy import MemcpyPayload, _end, kind
 from capture.nodes.memset import MemsetPayload
 from tests.helpers.fake_driver import FakeDriver
 
 NOT_READY = 600
+UPDATE_FAILURE = 910
 CONTEXT = 1
 _END = "4QI4x3Q8x2Q"
 
@@ -38,6 +40,12 @@ class CReplays:
 
     def cuGraphLaunch(self, executable: int, stream: int | None) -> None:
         self.fake.launch(executable, stream or 0)
+
+    def cuGraphExecUpdate(self, executable: int, graph: int, out: int) -> int:
+        answer = self.fake.update(executable, graph)
+        number = UPDATE_RESULTS.index(answer.result)
+        self._put(out, "<i4xQQ", number, answer.node, answer.from_node)
+        return UPDATE_FAILURE if number else 0
 
     def cuGraphNodeSetEnabled(self, executable: int, node: int, enabled: int) -> None:
         self.fake.set_enabled(executable, node, bool(enabled))

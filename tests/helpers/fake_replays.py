@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from capture.driver.records import Range
+from capture.driver.records import Range, UpdateAnswer
 from capture.errors import DriverError, NotSupportedError
 from capture.model import Edge, Graph, Topology
 from capture.nodes.memset import MemsetPayload
@@ -171,6 +171,20 @@ class FakeReplays:
     def upload(self, executable: int, stream: int) -> None:
         if executable not in self.executables:
             raise refused("cuGraphUpload")
+
+    def update(self, executable: int, graph: int) -> UpdateAnswer:
+        if executable not in self.executables:
+            raise refused("cuGraphExecUpdate")
+        declared, nodes = self._graph(graph, "cuGraphExecUpdate")
+        held = self._graphs[self.executables[executable]][0].topology
+        wanted = declared.topology
+        if len(held.types) != len(wanted.types) or list(held.source) != list(wanted.source):
+            return UpdateAnswer("TOPOLOGY_CHANGED")
+        for at, (one, other) in enumerate(zip(held.types, wanted.types, strict=True)):
+            if one != other:
+                return UpdateAnswer("NODE_TYPE_CHANGED", nodes[at])
+        self.executables[executable] = graph
+        return UpdateAnswer("SUCCESS")
 
     def _own(self, executable: int, node: int, call: str) -> None:
         graph = self.executables.get(executable)
