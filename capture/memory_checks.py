@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import FormatError, InvalidGraphError
+from .memory_after import FREE_COLUMNS, REBIND_COLUMNS
 from .memory_map import ACTIONS, NAME_COLUMNS, RANGE_COLUMNS, STATES, SUM_COLUMNS, MemoryMap
 
 
@@ -26,6 +27,8 @@ def check(item: MemoryMap, where: str) -> None:
         ("names", item.names, NAME_COLUMNS),
         ("sums", sums, SUM_COLUMNS),
         ("ranges", getattr(item, "ranges", None), RANGE_COLUMNS),
+        ("frees", getattr(item, "frees", None), FREE_COLUMNS),
+        ("rebinds", getattr(item, "rebinds", None), REBIND_COLUMNS),
     ):
         _together(columns, needed, f"{where}.{name}")
     frames, stacks, pools = len(item.frames), len(item.stacks), len(item.pools)
@@ -46,6 +49,7 @@ def check(item: MemoryMap, where: str) -> None:
     if sums is not None:
         _inside(sums.mark, len(item.marks), f"{where}.sums.mark", "marks", 0)
         _inside(sums.pool, pools, f"{where}.sums.pool", "pools", 0)
+    _check_after(item, stacks, where)
     _inside(
         [counters.mark for counters in item.counters],
         len(item.marks),
@@ -53,6 +57,17 @@ def check(item: MemoryMap, where: str) -> None:
         "marks",
         0,
     )
+
+
+def _check_after(item: MemoryMap, stacks: int, where: str) -> None:
+    """Check what happened after captures, which a process has and a graph has not."""
+    for name, columns in (("frees", ("stack", "reused_stack")), ("rebinds", ("stack",))):
+        part = getattr(item, name, None)
+        if part is None:
+            continue
+        for column in columns:
+            _inside(getattr(part, column), stacks, f"{where}.{name}.{column}", "stacks", -1)
+        _not_negative(part.address, part.size_bytes, f"{where}.{name}")
 
 
 def _together(columns: Any, needed: tuple[str, ...], where: str) -> None:

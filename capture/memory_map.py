@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from .memory_after import After, Frees, Rebinds
+
 STATES = ("allocated", "awaiting_free", "free")
 """What the values of ``blocks.state`` mean: used; freed, but another stream may use it; free."""
 
@@ -255,6 +257,13 @@ class Snapshot(MemoryMap, kw_only=True, omit_defaults=True):
     ----------
     process : str
         Index into the recording's processes, as text.
+    after : After or None
+        How captured graphs' memory was followed; ``None`` where it was not.
+    frees, rebinds : Frees, Rebinds or None
+        What became of it. Empty where it was followed and nothing happened.
     """
 
     process: str = ""
+    after: After | None = None
+    frees: Frees | None = None
+    rebinds: Rebinds | None = None
