@@ -188,6 +188,8 @@ class Analysis:
     arguments : tuple of Argument
     overview : bool
         Whether its summary stands on the page of a recording too; it has to be fast then.
+    finding : bool
+        Whether it looks for faults; see :mod:`capture.analysis.found` for how its rows are read.
     """
 
     name: str
@@ -199,3 +201,4 @@ class Analysis:
     uses: tuple[EvidenceKind, ...] = ()
     arguments: tuple[Argument, ...] = ()
     overview: bool = False
+    finding: bool = False

@@ -55,4 +55,5 @@ ANALYSIS = Analysis(
     title="Empty and one-node graphs",
     description="Whether the graph holds work, and more than one piece of it.",
     run=run,
+    finding=True,
 )

@@ -163,4 +163,5 @@ ANALYSIS = Analysis(
             minimum=0,
         ),
     ),
+    finding=True,
 )

@@ -68,4 +68,5 @@ ANALYSIS = Analysis(
     description="Which copies use host memory that is not pinned, and that nobody keeps.",
     run=run,
     needs=(EvidenceKind.MEMORY,),
+    finding=True,
 )

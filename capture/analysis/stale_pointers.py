@@ -123,4 +123,5 @@ ANALYSIS = Analysis(
     description="Which nodes point into memory that was free when the capture had ended.",
     run=run,
     needs=(EvidenceKind.MEMORY,),
+    finding=True,
 )

@@ -17,3 +17,5 @@ class Unit(StrEnum):
     TEXT = "text"
     NODE = "node"
     """Path of a node, such as ``"3/0/12"``."""
+    GRAPH = "graph"
+    """Key of a graph."""

@@ -209,4 +209,5 @@ ANALYSIS = Analysis(
     title="Unordered nodes on the same bytes",
     description="Which copies and memsets race with other nodes over the same bytes.",
     run=run,
+    finding=True,
 )
