@@ -14,6 +14,7 @@ import msgspec
 
 from .benchmarks import Benchmark
 from .errors import FormatError, InvalidGraphError
+from .memory_after import FREE_COLUMNS, REBIND_COLUMNS
 from .memory_checks import check as check_memory
 from .memory_map import (
     BLOCK_COLUMNS,
@@ -31,6 +32,8 @@ from .origins import PHASES, Origins
 from .outside import WORK_COLUMNS, Compilation, Outside
 from .timings import NODE_COLUMNS as TIMING_COLUMNS
 from .timings import Timings
+from .writes import WATCHED_COLUMNS, WRITE_COLUMNS, Writes
+from .writes import told as writes_told
 
 
 class Columns(NamedTuple):
@@ -265,7 +268,11 @@ SNAPSHOTS = StoredKind(
     noun="memory of the process",
     struct=Snapshot,
     owner="process",
-    columns=_MEMORY_COLUMNS,
+    columns=(
+        *_MEMORY_COLUMNS,
+        Columns("frees", FREE_COLUMNS, key="address"),
+        Columns("rebinds", REBIND_COLUMNS, key="address"),
+    ),
     told=_memory_told,
     check=check_memory,
 )
@@ -296,6 +303,18 @@ COMPILATION = StoredKind(
     told=_compilation_told,
 )
 
-_KINDS = (TIMINGS, BENCHMARKS, ORIGINS, MEMORY, SNAPSHOTS, OUTSIDE, COMPILATION)
+WRITES = StoredKind(
+    name="writes",
+    noun="what nodes wrote",
+    struct=Writes,
+    owner="graph",
+    columns=(
+        Columns("", WRITE_COLUMNS, key="node"),
+        Columns("watched", WATCHED_COLUMNS, key="address"),
+    ),
+    told=writes_told,
+)
+
+_KINDS = (TIMINGS, BENCHMARKS, ORIGINS, MEMORY, SNAPSHOTS, OUTSIDE, COMPILATION, WRITES)
 STORED = {kind.name: kind for kind in _KINDS}
 """Every stored kind of evidence, by name."""

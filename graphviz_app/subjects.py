@@ -90,4 +90,11 @@ def subject_of(
     except FormatError as error:
         unreadable[EvidenceKind.MEMORY] = f"the memory evidence cannot be read: {error}"
     gpu = gpu_of(recording, info)
-    return Subject(graph, info, timings, gpu, shown, body, origins, unreadable, benchmark, memory)
+    writes = None
+    try:
+        writes = recording.writes(key)
+    except FormatError as error:
+        unreadable[EvidenceKind.WRITES] = f"what nodes wrote cannot be read: {error}"
+    return Subject(
+        graph, info, timings, gpu, shown, body, origins, unreadable, benchmark, memory, writes
+    )

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from ..memory_map import Memory
     from ..origins import Origins
     from ..timings import Timings
+    from ..writes import Writes
 
 NO_MEMORY = "memory was not looked at: record with `cglens record --memory`"
+NO_WRITES = (
+    "what nodes write was not measured: record with `cglens record --writes`, which replays graphs"
+)
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
 
 
@@ -35,7 +39,7 @@ class Subject:
     ----------
     graph : Graph
         With `path`, the body at that path and not the graph that holds it.
-    info, timings, gpu, executable, origins, benchmark, memory : optional
+    info, timings, gpu, executable, origins, benchmark, memory, writes : optional
         Of the whole graph.
     path : str
         Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
@@ -61,6 +65,7 @@ class Subject:
         unreadable: Mapping[EvidenceKind, str] | None = None,
         benchmark: Benchmark | None = None,
         memory: Memory | None = None,
+        writes: Writes | None = None,
     ) -> None:
         self.graph = graph
         self.info = info
@@ -72,6 +77,7 @@ class Subject:
         self.unreadable = dict(unreadable or {})
         self.benchmark = None if path else benchmark
         self.memory = memory
+        self.writes = writes
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
@@ -90,6 +96,10 @@ class Subject:
             return "" if self.origins is not None else reason or NO_ORIGINS
         if kind is EvidenceKind.MEMORY:
             return "" if self.memory is not None else reason or NO_MEMORY
+        if kind is EvidenceKind.WRITES:
+            found = self.writes
+            refused = found.refused if found is not None else ""
+            return "" if found is not None and not refused else refused or reason or NO_WRITES
         if kind is EvidenceKind.BENCHMARKS:
             return why_no_benchmark(self.benchmark, self.path, reason)
         if evidence is not None and not evidence.present:

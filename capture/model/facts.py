@@ -20,6 +20,7 @@ class EvidenceKind(StrEnum):
     ORIGINS = "origins"
     MEMORY = "memory"
     BENCHMARKS = "benchmarks"
+    WRITES = "writes"
 
 
 class Evidence(msgspec.Struct, kw_only=True, omit_defaults=True):

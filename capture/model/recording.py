@@ -12,6 +12,7 @@ from ..evidence import STORED
 from ..memory_map import Memory, Snapshot
 from ..origins import Origins
 from ..timings import Timings
+from ..writes import Writes
 from .facts import Event, Executable, GraphInfo, Metadata, Process
 from .graph import Extra, Graph
 
@@ -224,6 +225,17 @@ class Recording:
             What is stored is damaged.
         """
         found: Memory | None = self.evidence("memory", key)
+        return found
+
+    def writes(self, key: str) -> Writes | None:
+        """Return what the nodes of a graph wrote, or ``None`` when that was not measured.
+
+        Raises
+        ------
+        FormatError
+            What is stored is damaged.
+        """
+        found: Writes | None = self.evidence("writes", key)
         return found
 
     def snapshot(self, process: int) -> Snapshot | None:

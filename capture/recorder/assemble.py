@@ -37,6 +37,8 @@ ABSENT = {
     "ask for it with `cglens record --memory`",
     EvidenceKind.BENCHMARKS: "nothing was benchmarked: replays of our own run only on request; "
     "ask for them with `cglens bench`",
+    EvidenceKind.WRITES: "what nodes write was not measured: that takes replays of our own; "
+    "ask for it with `cglens record --writes`",
 }
 """Why evidence is absent where nobody said more."""
 

@@ -60,6 +60,7 @@ def evidence(seen: Seen) -> dict[str, Evidence]:
                 EvidenceKind.ORIGINS,
                 EvidenceKind.MEMORY,
                 EvidenceKind.BENCHMARKS,
+                EvidenceKind.WRITES,
             )
         },
     }
