@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -225,7 +225,7 @@ def change_rows(changes: list[NodeChange]) -> Iterator[tuple[str, ...]]:
         paths = [path_text(change) for change in ordered_alike[:MOST_PATHS]]
         if len(alike) > MOST_PATHS:
             paths.append(f"and {count_text(len(alike) - MOST_PATHS)} more")
-        yield kind, ", ".join(paths), what, how, _time(alike)
+        yield kind, ", ".join(paths), what, how, time_text(alike)
 
 
 def duration_rows(changes: list[DurationChange]) -> Iterator[tuple[str, ...]]:
@@ -249,9 +249,14 @@ def duration_rows(changes: list[DurationChange]) -> Iterator[tuple[str, ...]]:
 
 def path_text(change: NodeChange) -> str:
     """Return where a node is: its path, or both when they differ."""
-    if change.before is None or change.after is None or change.before == change.after:
-        return change.before if change.before is not None else change.after or ""
-    return f"{change.before} {ARROW} {change.after}"
+    return both_paths(change.before, change.after)
+
+
+def both_paths(before: str | None, after: str | None) -> str:
+    """Return a path, or both when they differ."""
+    if before is None or after is None or before == after:
+        return before if before is not None else after or ""
+    return f"{before} {ARROW} {after}"
 
 
 def what_text(change: NodeChange) -> str:
@@ -281,7 +286,8 @@ def value_text(name: str, value: Any) -> str:
     return show(name.rpartition(".")[2], value).text
 
 
-def _time(changes: list[NodeChange]) -> str:
+def time_text(changes: Sequence[NodeChange]) -> str:
+    """Return what alike changes take together before and after; empty where one is not timed."""
     before = [change.duration_before_ns for change in changes]
     after = [change.duration_after_ns for change in changes]
     kind = changes[0].kind

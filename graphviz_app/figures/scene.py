@@ -39,6 +39,8 @@ class LegendEntry:
     count: int
     dark: str = ""
     """The colour on a dark ground, for scales that run from quiet to loud; empty for the same."""
+    outline: bool = False
+    """Drawn as an outline: a place that a node of the other graph of a comparison has."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Colouring:
     """A way to colour nodes: ``index`` holds a position in ``legend`` per node, shape ``(n,)``.
 
     A `strong` one fills boxes rather than tinting them: a scale is read by its lightness.
-    `loud_edges` is true for edges that are drawn in the colour of the first entry, shape ``(e,)``.
+    `loud_edges` holds, per edge, 1 more than the entry in whose colour it is drawn, 0 for a quiet
+    one, shape ``(e,)``; of truth values, a true one is drawn in the colour of the first entry.
     """
 
     name: str
@@ -54,7 +57,7 @@ class Colouring:
     index: NDArray[np.integer[Any]]
     legend: Sequence[LegendEntry]
     strong: bool = False
-    loud_edges: NDArray[np.bool_] | None = None
+    loud_edges: NDArray[np.bool_] | NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,12 @@ class SceneTexts:
         What the picture is, for readers of the screen.
     warnings
         Sentences that the canvas shows, such as the one about a cycle.
+    pair
+        Of two graphs drawn as one: positions in each, -1 where a node is not, shape ``(n,)``.
+    pair_prefixes
+        What stands before positions in each, as `path_prefix` does for one graph.
+    merged
+        What is said of the category that nodes merged to a strip are drawn in.
     """
 
     types: Sequence[str]
@@ -86,6 +95,9 @@ class SceneTexts:
     path_prefix: str = ""
     title: str = "CUDA graph"
     warnings: Sequence[str] = ()
+    pair: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    pair_prefixes: tuple[str, str] = ("", "")
+    merged: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,8 @@ def _check(n: int, texts: SceneTexts, colourings: Sequence[Colouring]) -> None:
         lengths["names"] = len(texts.names)
     if texts.notes is not None:
         lengths["notes"] = len(texts.notes)
+    if texts.pair is not None:
+        lengths |= {"before": len(texts.pair[0]), "after": len(texts.pair[1])}
     lengths |= {f"colouring {c.name!r}": len(c.index) for c in colourings}
     for what, length in lengths.items():
         if length != n:
@@ -143,6 +157,7 @@ def encode_scene(
     enterable: NDArray[np.bool_] | None = None,
     weight: NDArray[np.floating[Any]] | None = None,
     lane_labels: Sequence[str] | None = None,
+    twin: NDArray[np.int32] | None = None,
 ) -> bytes:
     """Encode a laid out graph for the canvas.
 
@@ -163,6 +178,8 @@ def encode_scene(
         ``(n,)``; nodes count equally when it is absent.
     lane_labels
         What stands over each column, such as its stream (see `column_labels`); empty for nothing.
+    twin
+        The node that is selected with a node, -1 for none, shape ``(n,)``.
 
     Raises
     ------
@@ -213,12 +230,19 @@ def encode_scene(
                 "legend": [
                     {"name": _shorten(e.name), "colour": e.colour, "count": e.count}
                     | ({"dark": e.dark} if e.dark else {})
+                    | ({"outline": True} if e.outline else {})
                     for e in c.legend
                 ],
             }
             for c in colourings
         ],
     }
+    if texts.merged:
+        header["merged"] = texts.merged
+    if texts.pair is not None:
+        header["pairPrefixes"] = list(texts.pair_prefixes)
+        for name, positions in zip(("before", "after"), texts.pair, strict=True):
+            arrays[name] = _narrow(positions + 1)
     if texts.names is not None:
         header["names"], arrays["name"] = _table(texts.names)
     if texts.notes is not None:
@@ -229,6 +253,8 @@ def encode_scene(
             arrays[f"loudEdges{k}"] = colouring.loud_edges.astype(np.uint8)
     if enterable is not None and bool(enterable.any()):
         arrays["enterable"] = np.flatnonzero(enterable).astype(np.uint32)
+    if twin is not None and bool((twin >= 0).any()):
+        arrays["twin"] = _narrow(twin + 1)
     if weight is not None:
         arrays["weight"] = weight.astype(np.float32)
     if lane_labels is not None and any(lane_labels):

@@ -1,0 +1,295 @@
+"""Two graphs compared for the screen: what differs, in groups, and where each change is drawn."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_verdict
+
+from .comparison import ARROW, both_paths, fields_text, path_text, time_text, what_text
+from .figures.changes import Mark
+from .format import duration_text
+from .merged import Merged
+
+if TYPE_CHECKING:
+    from capture.analysis import Subject
+    from capture.compare import NodeChange
+    from capture.compare.changes import DurationChange
+
+    from .store import Store
+
+CHANGE_BYTES = 2_000
+NODE_BYTES = 700
+"""Estimate of what a node holds: its partner, its place in the union, its place on the screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two graphs of opened recordings."""
+
+    recording: str
+    graph: str
+    after: str
+    """Id of the recording of the graph after."""
+    graph_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node is drawn: the body, by its path before, and the node of its union."""
+
+    body: str
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Changes that are alike, such as those of every layer.
+
+    Attributes
+    ----------
+    mark : Mark
+    what : str
+        Name of the nodes, or both names.
+    how : str
+        Fields with their values before and after.
+    time : str
+        Both durations, empty where they are not known.
+    cost_ns : int or None
+        After less before, over all of them.
+    noise : bool or None
+        Whether no difference is more than noise; ``None`` where that is not known.
+    places : list of Place
+        In the order of the graph.
+    paths : list of str
+    """
+
+    mark: Mark
+    what: str
+    how: str
+    time: str
+    cost_ns: int | None
+    noise: bool | None
+    places: list[Place]
+    paths: list[str]
+
+
+class Tour(msgspec.Struct, frozen=True):
+    """Every changed node, the most costly group first: what the keys step through."""
+
+    bodies: list[str]
+    body: list[int]
+    """Per node, a position in `bodies`."""
+    node: list[int]
+    group: list[int]
+
+
+class Compared:
+    """The difference of two graphs and what the screen shows of it.
+
+    Parameters
+    ----------
+    pair : Pair
+    before, after : Subject
+    """
+
+    def __init__(self, pair: Pair, before: Subject, after: Subject) -> None:
+        self.pair = pair
+        self.before, self.after = before, after
+        self.diff: GraphDiff = compare_graphs(before, after)
+        self.verdict: UpdateVerdict = update_verdict(
+            before.graph, after.graph, before.info, after.info, self.diff
+        )
+        self.levels: dict[str, Alignment] = {item.path_before: item for item in self.diff.levels}
+        self._bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
+        self._merged: dict[str, Merged] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of what this holds in memory, graphs and pictures left out."""
+        nodes = sum(len(level.before) + len(level.after) for level in self.diff.levels)
+        return 50_000 + NODE_BYTES * nodes + CHANGE_BYTES * len(self.diff.changes)
+
+    @property
+    def nothing_to_draw(self) -> str:
+        """Why the two are not drawn together, as a sentence; empty where they are."""
+        counts = self.diff.counts
+        if not counts.nodes_before and not counts.nodes_after:
+            return "Both graphs are empty: there is nothing to draw and nothing that differs."
+        if not counts.nodes_before or not counts.nodes_after:
+            empty = "before" if not counts.nodes_before else "after"
+            return f"The graph {empty} is empty, so there is nothing to set against the other."
+        if not self.diff.in_common:
+            return self.diff.notes[0]
+        return ""
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Changes of nodes that are alike together, the most costly first."""
+        found = [*self._changed(), *self._other_times()]
+        return sorted(found, key=lambda item: -abs(item.cost_ns or 0))
+
+    def _changed(self) -> Iterator[Group]:
+        alike: defaultdict[tuple[Any, ...], list[NodeChange]] = defaultdict(list)
+        for change in self.diff.changes:
+            alike[mark_of(change), what_text(change), fields_text(change)].append(change)
+        for (mark, what, how), changes in alike.items():
+            costs = [item.cost_ns for item in changes]
+            known = [cost for cost in costs if cost is not None]
+            placed = sorted(
+                ((self.place_of(item), path_text(item)) for item in changes),
+                key=lambda item: (item[0].body, item[0].node),
+            )
+            told = [item.differs for item in changes]
+            yield Group(
+                mark,
+                what,
+                how,
+                time_text(changes),
+                sum(known) if len(known) == len(costs) else None,
+                None if None in told else not any(told),
+                [place for place, _ in placed],
+                [path for _, path in placed],
+            )
+
+    def _other_times(self) -> Iterator[Group]:
+        alike: defaultdict[str, list[DurationChange]] = defaultdict(list)
+        for change in self.diff.durations:
+            alike[change.name].append(change)
+        for name, changes in alike.items():
+            one = sum(change.before_ns for change in changes)
+            other = sum(change.after_ns for change in changes)
+            yield Group(
+                Mark.TIME,
+                name,
+                "",
+                f"{duration_text(one)} {ARROW} {duration_text(other)}",
+                other - one,
+                False,
+                [self.place_before(item.before) for item in changes],
+                [both_paths(item.before, item.after) for item in changes],
+            )
+
+    @cached_property
+    def tour(self) -> Tour:
+        """Every place of every group, in the order of the list."""
+        bodies: dict[str, int] = {}
+        tour = Tour([], [], [], [])
+        for number, group in enumerate(self.groups):
+            for place in group.places:
+                tour.body.append(bodies.setdefault(place.body, len(bodies)))
+                tour.node.append(place.node)
+                tour.group.append(number)
+        tour.bodies.extend(bodies)
+        return tour
+
+    def place_of(self, change: NodeChange) -> Place:
+        """Return where a change is drawn: of a moved node its new place."""
+        if change.after is not None and (change.before is None or change.kind == "moved"):
+            return self.place_after(change.after)
+        return self.place_before(change.before or "0")
+
+    def place_before(self, path: str) -> Place:
+        """Return where a node before is drawn; within a body of its own side alone, its holder."""
+        body, position = nearest(path, self.levels)
+        return Place(body, position)
+
+    def place_after(self, path: str) -> Place:
+        """Return where a node after is drawn."""
+        body, position = nearest(path, self._bodies_after)
+        here = self._bodies_after[body]
+        return Place(here, int(self.merged(here).union.index_after[position]))
+
+    def merged(self, body: str = "") -> Merged:
+        """Return both graphs, or the bodies at a path before, as one.
+
+        Raises
+        ------
+        KeyError
+            No body that both sides have is there.
+        """
+        if body not in self._merged:
+            self._merged[body] = Merged(self.levels[body], *self._marks(body))
+        return self._merged[body]
+
+    def _marks(self, body: str) -> tuple[dict[int, Mark], dict[int, float]]:
+        """Return marks and costs by position before, of one level."""
+        marks: dict[int, Mark] = {}
+        costs: dict[int, float] = {}
+        for change in self.diff.durations:
+            if body_of(change.before) == body:
+                position = int(change.before.rpartition("/")[2])
+                marks[position] = Mark.TIME
+                costs[position] = change.after_ns - change.before_ns
+        for item in self.diff.changes:
+            if item.before is None:
+                continue
+            at, position = nearest(item.before, self.levels)
+            if at != body:
+                continue
+            if body_of(item.before) == body:
+                marks[position] = mark_of(item)
+                costs[position] = item.cost_ns or 0
+            else:
+                marks.setdefault(position, Mark.CHANGED)  # it lost a body
+        return marks, costs
+
+
+def mark_of(change: NodeChange) -> Mark:
+    """Return what became of a node that differs."""
+    if change.kind == "changed" and change.swapped:
+        return Mark.SWAPPED
+    return Mark[change.kind.upper()]
+
+
+def body_of(path: str) -> str:
+    """Return the body that the node at a path is in.
+
+    Examples
+    --------
+    >>> body_of("12"), body_of("3/0/12")
+    ('', '3/0')
+    """
+    return path.rpartition("/")[0]
+
+
+def nearest(path: str, known: Container[str]) -> tuple[str, int]:
+    """Return the innermost known body around a node, and the position there that holds it.
+
+    Examples
+    --------
+    >>> nearest("3/0/12", {"", "3/0"}), nearest("3/0/12/1/5", {"", "3/0"})
+    (('3/0', 12), ('3/0', 12))
+    """
+    body, _, position = path.rpartition("/")
+    while body not in known:
+        holder = body.rpartition("/")[0]
+        body, _, position = holder.rpartition("/")
+    return body, int(position)
+
+
+def compared(store: Store, pair: Pair) -> Compared:
+    """Return the comparison of two opened graphs; it is computed once.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such recording or graph.
+    FormatError
+        A stored graph is damaged.
+    """
+    return store.remember(
+        ("compared", pair),
+        lambda: Compared(
+            pair,
+            store.subject(pair.recording, pair.graph),
+            store.subject(pair.after, pair.graph_after),
+        ),
+        lambda made: made.size_bytes,
+    )
