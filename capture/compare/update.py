@@ -17,6 +17,9 @@ from .update_rules import RULES, Rule, broken_rules
 CAN_BE_DISABLED = frozenset({"kernel", "memcpy", "memset"})
 """Types for which ``cuGraphNodeSetEnabled`` is documented."""
 
+USE_NODE_PRIORITY = 8
+"""``CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY``; torch instantiates with it."""
+
 DECIDING = {
     "kernel": "cooperative",
     "memcpy": "source",
@@ -94,6 +97,7 @@ def update_verdict(
     info_before: GraphInfo | None = None,
     info_after: GraphInfo | None = None,
     diff: GraphDiff | None = None,
+    flags: int | None = None,
 ) -> UpdateVerdict:
     """Predict whether an executable of `before` could be updated with `after`.
 
@@ -104,6 +108,8 @@ def update_verdict(
         They say on which device each was captured.
     diff : GraphDiff, optional
         Of the same graphs: it tells what else would help.
+    flags : int, optional
+        With which the executable was instantiated, where that is known.
 
     Examples
     --------
@@ -150,6 +156,12 @@ def update_verdict(
             violations += [
                 _violation(rule, words, *ends) for rule, words in broken_rules(type_, *payloads)
             ]
+            if _other_priority(*payloads):
+                if flags is None:
+                    attributes["priority"] += 1
+                elif flags & USE_NODE_PRIORITY:
+                    words = f"{payloads[0].priority} before, {payloads[1].priority} after"
+                    violations.append(_violation("kernel_priority", words, *ends))
             swaps += _swap(*payloads, *ends)
             attributes.update(_other_attributes(*payloads))
             resized += type_ == "mem_alloc" and _resized(*payloads)
@@ -206,12 +218,16 @@ def _swap(before: Any, after: Any, path: str, other_path: str) -> Iterator[Kerne
         yield KernelSwap(before=path, after=other_path, name_before=one.name, name_after=other.name)
 
 
+def _other_priority(before: Any, after: Any) -> bool:
+    if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
+        return False
+    return None not in (before.priority, after.priority) and before.priority != after.priority
+
+
 def _other_attributes(before: Any, after: Any) -> Iterator[str]:
     """Yield attributes that differ and of which the documentation says nothing certain."""
     if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
         return
-    if None not in (before.priority, after.priority) and before.priority != after.priority:
-        yield "priority"
     if before.cluster != after.cluster:
         yield "cluster"
     for name in {*before.attributes, *after.attributes}:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ..nodes.batch_mem_op import BatchMemOpPayload
 from ..nodes.conditional import ConditionalPayload
 from ..nodes.external_semaphore_signal import ExternalSemaphorePayload
 from ..nodes.kernel import KernelPayload
@@ -57,6 +58,11 @@ RULES = {
     "kernel_device_updatable": Rule(
         "neither graph may have device-updatable kernel nodes", "NOT_SUPPORTED", True
     ),
+    "kernel_priority": Rule(
+        "the priority of a kernel cannot change when the executable uses node priorities",
+        "ATTRIBUTES_CHANGED",
+        False,
+    ),
     "memory_type": Rule(
         "the memory type of a copy's source and destination cannot change",
         "PARAMETERS_CHANGED",
@@ -72,6 +78,12 @@ RULES = {
         "of a memset of two dimensions only address and value can change",
         "PARAMETERS_CHANGED",
         False,
+    ),
+    "memory_operations": Rule(
+        "the number and the kinds of a batch's memory operations cannot change",
+        "PARAMETERS_CHANGED",
+        False,
+        documented=False,
     ),
     "semaphore_count": Rule(
         "the number of external semaphores cannot change", "PARAMETERS_CHANGED", False
@@ -138,6 +150,18 @@ def _memset(before: MemsetPayload, after: MemsetPayload) -> Broken:
             yield "memset_dimensions", f"{name} is {one} before, {other} after"
 
 
+def _operations(before: BatchMemOpPayload, after: BatchMemOpPayload) -> Broken:
+    one, other = (
+        [str(item.get("operation", "")) for item in payload.operations]
+        for payload in (before, after)
+    )
+    if len(one) != len(other):
+        yield "memory_operations", f"{len(one)} operations before, {len(other)} after"
+    elif one != other:
+        words = next(f"{a} before, {b} after" for a, b in zip(one, other, strict=True) if a != b)
+        yield "memory_operations", words
+
+
 def _semaphores(before: ExternalSemaphorePayload, after: ExternalSemaphorePayload) -> Broken:
     one, other = len(before.semaphore_handles), len(after.semaphore_handles)
     if one != other:
@@ -162,6 +186,7 @@ _CHECKS: dict[str, Callable[[Any, Any], Broken]] = {
     "kernel": _kernel,
     "memcpy": _memcpy,
     "memset": _memset,
+    "batch_mem_op": _operations,
     "external_semaphore_signal": _semaphores,
     "external_semaphore_wait": _semaphores,
     "conditional": _conditional,

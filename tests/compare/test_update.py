@@ -10,6 +10,7 @@ import capture
 from capture.compare import update_verdict
 from capture.compare.update_rules import RULES
 from capture.model import Body, Graph, GraphInfo
+from capture.nodes.batch_mem_op import BatchMemOpPayload
 from capture.nodes.conditional import ConditionalPayload
 from capture.nodes.external_semaphore_signal import ExternalSemaphorePayload
 from capture.nodes.mem_alloc import MemAllocPayload
@@ -64,6 +65,10 @@ BROKEN = {
         chain([launch("a")]),
         chain([launch("a", attributes={"device_updatable_kernel_node": 1})]),
     ),
+    "memory_operations": (
+        one("batch_mem_op", BatchMemOpPayload(operations=[{"operation": "write_value_32"}])),
+        one("batch_mem_op", BatchMemOpPayload(operations=[{"operation": "write_value_64"}])),
+    ),
     "memory_type": (one("memcpy", copy("device")), one("memcpy", copy("host"))),
     "memcpy_dimensions": (one("memcpy", copy(height=2)), one("memcpy", copy(width=32, height=2))),
     "memset_dimensions": (one("memset", fill(height=2)), one("memset", fill(width=4, height=2))),
@@ -96,6 +101,15 @@ def test_ports_of_a_dependency_stand_against_it() -> None:
     assert update_verdict(one_, other).violations[0].rule == "edge_data"
 
 
+def test_another_priority_stands_against_it_where_the_executable_uses_priorities() -> None:
+    pair = [chain([launch("a", priority=priority)]) for priority in (0, -2)]
+    assert update_verdict(*pair, flags=9).result == "ATTRIBUTES_CHANGED"
+    assert update_verdict(*pair, flags=0).possible
+    unknown = update_verdict(*pair)
+    assert unknown.possible
+    assert any("priority" in words for words in unknown.unchecked)
+
+
 def test_another_device_stands_against_it() -> None:
     infos = [GraphInfo(key="a", name="a", device=device) for device in (0, 1)]
     verdict = update_verdict(kernels("a"), kernels("a"), *infos)
@@ -103,7 +117,7 @@ def test_another_device_stands_against_it() -> None:
 
 
 def test_every_rule_has_a_pair() -> None:
-    assert set(RULES) == {*BROKEN, "edge_data", "kernel_context"}
+    assert set(RULES) == {*BROKEN, "edge_data", "kernel_context", "kernel_priority"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from capture.nodes.batch_mem_op import OPERATIONS
 from capture.nodes.host import symbol_of
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.memcpy import MEMORY_TYPES, MemcpyEnd
+from tests.gpu.device_runtime import SOURCES as DEVICE_RUNTIME
+from tests.gpu.device_runtime import linked_module
+from tests.gpu.real_attributes import set_attributes
 from tests.helpers.fake_driver import number_of
 from tests.workloads.chains import (
     architecture_of_current_device,
@@ -28,6 +31,17 @@ extern "C" __global__ void structs(char first, Block block, short last) {
     if (first == 77) block.to[0] = block.scale + block.tag + block.words[2] + last;
 }
 extern "C" __global__ void nothing() {}
+extern "C" __global__ void tinier(float *out, int index, float value) {
+    out[index] -= value;
+}
+extern "C" __global__ void spills() {
+    volatile int many[4096];
+    for (int at = 0; at < 4096; at++) many[at] = at;
+}
+extern "C" __global__ void shares() {
+    __shared__ volatile float shared[256];
+    shared[threadIdx.x % 256] = 1;
+}
 extern "C" __global__ void set_conditional(unsigned long long handle, unsigned value) {
     cudaGraphSetConditional(handle, value);
 }
@@ -45,6 +59,7 @@ class RealWorld:
         self.cuda = cuda = driver
         self.driver = CudaDriver()
         self.context = ensure_context()
+        self._linked: dict[str, Any] = {}
         architecture = architecture_of_current_device()
         self._module = checked(cuda.cuModuleLoadData(compile_cubin(PORTABLE, architecture)))
         self._function = self.function_named("tiny")
@@ -56,13 +71,32 @@ class RealWorld:
         self._event = checked(cuda.cuEventCreate(0))
         self.event = int(self._event)
         libc = ctypes.CDLL(None)
+        self._other_event = checked(cuda.cuEventCreate(0))
+        self.other_event = int(self._other_event)
+        flags = cuda.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL.value
+        self.managed_buffer = int(checked(cuda.cuMemAllocManaged(4096, flags)))
+        description = cuda.CUDA_ARRAY_DESCRIPTOR()
+        description.Format = cuda.CUarray_format.CU_AD_FORMAT_FLOAT
+        description.Width, description.Height, description.NumChannels = 64, 0, 1
+        self.array = int(checked(cuda.cuArrayCreate(description)))
+        self.other_host_function = ctypes.cast(libc.abs, ctypes.c_void_p).value or 0
         self.host_function = ctypes.cast(libc.free, ctypes.c_void_p).value or 0
         self.host_symbol = symbol_of(self.host_function)
         self._keep: list[Any] = []
 
     def function_named(self, name: str) -> Any:
-        """Return a function of the module."""
+        """Return a function of the module, or one that calls the device runtime."""
+        if name in DEVICE_RUNTIME:
+            module = self._linked.get(name)
+            if module is None:
+                architecture = architecture_of_current_device()
+                module = self._linked[name] = linked_module(name, architecture)
+            return checked(self.cuda.cuModuleGetFunction(module, name.encode()))
         return checked(self.cuda.cuModuleGetFunction(self._module, name.encode()))
+
+    def kernel_named(self, name: str) -> Kernel:
+        """Return what the driver says of a function of the module."""
+        return self.driver.function(int(self.function_named(name)), 0).kernel
 
     def occupancy(self, threads: int) -> int:
         return int(
@@ -138,7 +172,9 @@ class RealWorld:
         elif layout:
             pointers = (ctypes.c_void_p * len(layout))(*(base + offset for offset, _ in layout))
             params.kernelParams = ctypes.addressof(pointers)
-        return checked(self.cuda.cuGraphAddKernelNode(handle, None, 0, params))
+        node = checked(self.cuda.cuGraphAddKernelNode(handle, None, 0, params))
+        set_attributes(self.cuda, node, payload)
+        return node
 
     def _add_memcpy(self, handle: Any, payload: Any) -> Any:
         copy = self.cuda.CUDA_MEMCPY3D()
@@ -151,8 +187,9 @@ class RealWorld:
     def _end(self, copy: Any, prefix: str, end: MemcpyEnd) -> None:
         number = number_of(MEMORY_TYPES, end.memory_type)
         setattr(copy, f"{prefix}MemoryType", self.cuda.CUmemorytype(number))
-        field = "Host" if end.memory_type == "host" else "Device"
-        setattr(copy, f"{prefix}{field}", end.address)
+        field = {"host": "Host", "array": "Array"}.get(end.memory_type, "Device")
+        handle = self.cuda.CUarray(end.array_handle or 0) if field == "Array" else end.address
+        setattr(copy, f"{prefix}{field}", handle)
         for name, value in (
             ("XInBytes", end.x_bytes),
             ("Y", end.y),
@@ -182,10 +219,12 @@ class RealWorld:
         return checked(self.cuda.cuGraphAddEmptyNode(handle, None, 0))
 
     def _add_event_record(self, handle: Any, payload: Any) -> Any:
-        return checked(self.cuda.cuGraphAddEventRecordNode(handle, None, 0, self._event))
+        event = self.cuda.CUevent(payload.event_handle)
+        return checked(self.cuda.cuGraphAddEventRecordNode(handle, None, 0, event))
 
     def _add_wait_event(self, handle: Any, payload: Any) -> Any:
-        return checked(self.cuda.cuGraphAddEventWaitNode(handle, None, 0, self._event))
+        event = self.cuda.CUevent(payload.event_handle)
+        return checked(self.cuda.cuGraphAddEventWaitNode(handle, None, 0, event))
 
     def _add_child_graph(self, handle: Any, payload: None, bodies: list[Graph]) -> Any:
         # The driver embeds a clone, so the child is built first.

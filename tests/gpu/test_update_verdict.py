@@ -1,195 +1,27 @@
-"""What is predicted of ``cuGraphExecUpdate`` against the driver's own answer, pair by pair."""
+"""What is predicted of ``cuGraphExecUpdate`` against the driver's own answer, pair by pair.
+
+The answers are written to ``tests/compare/update_report.json``, which tests without a GPU go by.
+With ``GPU_REPORT=PATH`` the report is also copied beside that file, as ``update_report.json``.
+"""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from capture.compare import update_verdict
 from capture.driver.cuda_bindings import CudaDriver
-from capture.extract import extract
-from capture.model import Graph
+from capture.extract import Extraction, extract
+from tests.compare.update_report import ENVIRONMENT, EXPLAINED, REPORT, UNASKED, entry_of
+from tests.gpu.conftest import environment
 from tests.gpu.real_world import RealWorld
-from tests.helpers.declared import (
-    Declared,
-    child_graph,
-    conditional,
-    graph,
-    host,
-    kernel,
-    memcpy,
-    memcpy_from_host,
-    memory_pair,
-    memset,
-)
-from tests.workloads.chains import checked
-
-Pair = tuple[Graph, Graph]
-
-
-def changed(node: Declared, **fields: Any) -> Declared:
-    return node._replace(payload=msgspec.structs.replace(node.payload, **fields))
-
-
-def one(node: Declared) -> Graph:
-    return graph([node], [])
-
-
-def empties(count: int, edges: list[tuple[int, int]]) -> Graph:
-    return graph([Declared("empty")] * count, edges)
-
-
-def fill(world: RealWorld, **fields: Any) -> Declared:
-    flat = {"height": 1, "pitch_bytes": 0, "element_bytes": 4, **fields}
-    return changed(memset(world), **flat)
-
-
-def copy_to_host(world: RealWorld) -> Declared:
-    node = memcpy(world)
-    end = msgspec.structs.replace(
-        node.payload.destination, memory_type="host", address=world.host_buffer
-    )
-    return changed(node, kind="DtoH", destination=end)
-
-
-def kernel_named(world: RealWorld, name: str) -> Declared:
-    found = world.driver.function(int(world.function_named(name)), 0).kernel
-    return changed(kernel(world), kernel=found, arguments=b"")
-
-
-PAIRS: dict[str, Callable[[RealWorld], Pair]] = {
-    "kernel, equal": lambda w: (one(kernel(w)), one(kernel(w))),
-    "kernel, other argument": lambda w: (one(kernel(w)), one(kernel(w, index=4))),
-    "kernel, other grid": lambda w: (one(kernel(w)), one(kernel(w, grid=(7, 1, 1)))),
-    "kernel, other block": lambda w: (one(kernel(w)), one(kernel(w, block=(64, 1, 1)))),
-    "kernel, other function": lambda w: (one(kernel(w)), one(kernel_named(w, "nothing"))),
-    "more nodes": lambda w: (empties(2, [(0, 1)]), empties(3, [(0, 1), (1, 2)])),
-    "fewer nodes": lambda w: (empties(3, [(0, 1), (1, 2)]), empties(2, [(0, 1)])),
-    "empty graphs": lambda w: (graph([], []), graph([], [])),
-    "more exit nodes": lambda w: (empties(3, [(0, 1), (1, 2)]), empties(3, [(0, 1), (0, 2)])),
-    "fewer exit nodes": lambda w: (empties(3, [(0, 1), (0, 2)]), empties(3, [(0, 1), (1, 2)])),
-    "another dependency": lambda w: (
-        empties(4, [(0, 1), (0, 2), (1, 3), (2, 3)]),
-        empties(4, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]),
-    ),
-    "other type": lambda w: (one(kernel(w)), one(fill(w))),
-    "types in another order": lambda w: (
-        graph([kernel(w), fill(w)], []),
-        graph([fill(w), kernel(w)], []),
-    ),
-    "memset, other value": lambda w: (one(fill(w)), one(fill(w, value=9))),
-    "memset, other width": lambda w: (one(fill(w)), one(fill(w, width=64))),
-    "memset of two dimensions, other value": lambda w: (
-        one(memset(w)),
-        one(changed(memset(w), value=9)),
-    ),
-    "memset of two dimensions, other height": lambda w: (
-        one(memset(w)),
-        one(changed(memset(w), height=2)),
-    ),
-    "memset of two dimensions, other width": lambda w: (
-        one(memset(w)),
-        one(changed(memset(w), width=8)),
-    ),
-    "memset becomes two-dimensional": lambda w: (one(fill(w)), one(memset(w))),
-    "memcpy, other width": lambda w: (one(memcpy(w)), one(changed(memcpy(w), width_bytes=64))),
-    "memcpy, other memory type": lambda w: (one(memcpy(w)), one(copy_to_host(w))),
-    "memcpy of several dimensions, equal": lambda w: (
-        one(memcpy_from_host(w)),
-        one(memcpy_from_host(w)),
-    ),
-    "memcpy of several dimensions, other width": lambda w: (
-        one(memcpy_from_host(w)),
-        one(changed(memcpy_from_host(w), width_bytes=memcpy_from_host(w).payload.width_bytes // 2)),
-    ),
-    "host, other data": lambda w: (one(host(w)), one(changed(host(w), user_data_address=0x99))),
-    "child graph, equal": lambda w: (one(child_graph(w)), one(child_graph(w))),
-    "child graph, more nodes": lambda w: (
-        one(child_graph(w)),
-        one(Declared("child_graph", None, (("child", empties(4, [])),))),
-    ),
-    "if, equal": lambda w: (
-        one(conditional("if", ("if",))(w)),
-        one(conditional("if", ("if",))(w)),
-    ),
-    "if becomes while": lambda w: (
-        one(conditional("if", ("if",))(w)),
-        one(conditional("while", ("while",))(w)),
-    ),
-    "allocation and free": lambda w: (memory_pair(w), memory_pair(w)),
-    "kernel becomes cooperative": lambda w: (one(kernel(w)), one(kernel(w))),
-}
-UNDOCUMENTED: dict[str, Callable[[RealWorld], Pair]] = {
-    "kernel, other cluster": lambda w: (
-        one(kernel(w, grid=(4, 1, 1))),
-        one(kernel(w, grid=(4, 1, 1))),
-    ),
-    "kernel, other priority": lambda w: (one(kernel(w)), one(kernel(w))),
-    "allocation, other size": lambda w: (memory_pair(w), larger(memory_pair(w))),
-    "dependencies made in another order": lambda w: (
-        empties(4, [(0, 2), (1, 2), (0, 3)]),
-        reordered(empties(4, [(0, 2), (1, 2), (0, 3)])),
-    ),
-}
-"""Pairs of which the documentation says nothing, or recordings do not tell enough."""
-
-
-class ResultInfo(ctypes.Structure):
-    """``CUgraphExecUpdateResultInfo``; cuda.bindings gives none when an update is refused."""
-
-    _fields_ = (
-        ("result", ctypes.c_int),
-        ("error_node", ctypes.c_void_p),
-        ("error_from_node", ctypes.c_void_p),
-    )
-
-
-def larger(built: Graph) -> Graph:
-    built.payloads[0].size_bytes *= 4
-    return built
-
-
-def reordered(built: Graph) -> Graph:
-    topology = built.topology
-    topology.source[:2] = topology.source[1], topology.source[0]
-    return built
-
-
-def set_attribute(world: RealWorld, handle: int, name: str) -> None:
-    """Give the only node of a graph the launch attribute that a pair is named after."""
-    cuda, ids = world.cuda, world.cuda.CUlaunchAttributeID
-    value = cuda.CUkernelNodeAttrValue()
-    if name.endswith("cooperative"):
-        attribute, value.cooperative = ids.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1
-    elif name.endswith("priority"):
-        attribute, value.priority = ids.CU_LAUNCH_ATTRIBUTE_PRIORITY, -2
-    elif name.endswith("cluster"):
-        attribute = ids.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        value.clusterDim.x, value.clusterDim.y, value.clusterDim.z = 2, 1, 1
-    else:
-        return
-    node = cuda.CUgraphNode(world.driver.nodes(handle)[0])
-    checked(cuda.cuGraphKernelNodeSetAttribute(node, attribute, value))
-
-
-def answers(world: RealWorld, name: str, made: Pair) -> tuple[str, str]:
-    """Return what is predicted, and what the driver says."""
-    cuda = world.cuda
-    handles = [world.build(item) for item in made]
-    set_attribute(world, handles[1], name)
-    before, after = (extract(world.driver, handle).graph for handle in handles)
-    predicted = update_verdict(before, after)
-    executable = checked(cuda.cuGraphInstantiate(cuda.CUgraph(handles[0]), 0))
-    info = ResultInfo()
-    update = ctypes.CDLL("libcuda.so.1").cuGraphExecUpdate_v2
-    update(ctypes.c_void_p(int(executable)), ctypes.c_void_p(handles[1]), ctypes.byref(info))
-    checked(cuda.cuGraphExecDestroy(executable))
-    full = cuda.CUgraphExecUpdateResult(info.result).name
-    return predicted.result, full.removeprefix("CU_GRAPH_EXEC_UPDATE_").removeprefix("ERROR_")
+from tests.helpers.update_pairs import PAIRS, Pair
+from tests.workloads.chains import CudaError, checked
 
 
 @pytest.fixture(scope="module")
@@ -197,18 +29,92 @@ def world(gpu: CudaDriver) -> RealWorld:
     return RealWorld()
 
 
+@pytest.fixture(scope="module")
+def elsewhere(world: RealWorld) -> Iterator[RealWorld]:
+    """Return a world in another context of the same device."""
+    cuda = world.cuda
+    try:
+        checked(cuda.cuCtxCreate(None, 0, 0))
+    except TypeError:  # bindings before CUDA 13
+        checked(cuda.cuCtxCreate(0, 0))
+    made = RealWorld()
+    own = checked(cuda.cuCtxPopCurrent())
+    yield made
+    checked(cuda.cuCtxDestroy(own))
+
+
+class Report:
+    """Collects what every pair came to; written after each, since a driver may crash."""
+
+    def __init__(self) -> None:
+        now = environment()
+        self._environment = {key: now[key] for key in ENVIRONMENT if key in now}
+        try:
+            self._pairs = json.loads(REPORT.read_text(encoding="utf-8"))["pairs"]
+        except (OSError, ValueError, KeyError):
+            self._pairs = {}
+
+    def put(self, name: str, entry: dict[str, Any]) -> None:
+        self._pairs[name] = entry
+        pairs = {name: self._pairs[name] for name in PAIRS if name in self._pairs}
+        counts = {
+            "pairs": len(pairs),
+            "agree": sum(entry["agrees"] for entry in pairs.values()),
+            "explained": sum("explanation" in entry for entry in pairs.values()),
+        }
+        document = {
+            **self._environment,
+            "counts": counts,
+            "not_asked": UNASKED,
+            "pairs": pairs,
+        }
+        text = json.dumps(document, indent=1) + "\n"
+        REPORT.write_text(text, encoding="utf-8")
+        beside = os.environ.get("GPU_REPORT")
+        if beside:
+            Path(beside).with_name(REPORT.name).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def report(gpu: CudaDriver) -> Report:
+    return Report()
+
+
+def path_of(extraction: Extraction, node: int) -> str:
+    """Return the path of a node by its handle, empty when the graph has no such node."""
+    for path, handles in extraction.handles:
+        if node in handles:
+            return f"{path}/{handles.index(node)}".lstrip("/")
+    return ""
+
+
 @pytest.mark.parametrize("name", PAIRS)
-def test_the_driver_answers_what_was_predicted(world: RealWorld, name: str) -> None:
-    predicted, answer = answers(world, name, PAIRS[name](world))
-    assert (predicted == "SUCCESS") == (answer == "SUCCESS"), (predicted, answer)
-    if predicted != answer:
-        pytest.xfail(f"{name}: predicted {predicted}, the driver answered {answer}")
-
-
-@pytest.mark.parametrize("name", UNDOCUMENTED)
-def test_what_the_driver_answers_where_the_documentation_is_silent(
-    world: RealWorld, name: str
+def test_the_driver_answers_what_is_predicted(
+    world: RealWorld, name: str, report: Report, request: pytest.FixtureRequest
 ) -> None:
-    predicted, answer = answers(world, name, UNDOCUMENTED[name](world))
-    if (predicted == "SUCCESS") != (answer == "SUCCESS"):
-        pytest.xfail(f"{name}: predicted {predicted}, the driver answered {answer}")
+    driver = world.driver
+    try:
+        pair: Pair = PAIRS[name](world)
+        before = world.build(pair.before)
+        if pair.elsewhere:
+            other: RealWorld = request.getfixturevalue("elsewhere")
+            checked(world.cuda.cuCtxPushCurrent(world.cuda.CUcontext(other.context)))
+            try:
+                after = other.build(PAIRS[name](other).after)
+            finally:
+                checked(world.cuda.cuCtxPopCurrent())
+        else:
+            after = world.build(pair.after)
+        executable = driver.instantiate(before, pair.flags)
+    except CudaError as error:
+        report.put(name, {"agrees": False, "not_built": str(error)})
+        raise
+    answer = driver.update(executable, after)
+    driver.destroy_executable(executable)
+    one, two = extract(driver, before), extract(driver, after)
+    verdict = update_verdict(one.graph, two.graph, flags=pair.flags)
+    for handle in (before, after):
+        driver.destroy(handle)
+    entry = entry_of(name, verdict, answer.result, path_of(two, answer.node))
+    report.put(name, entry)
+    assert entry["agrees"] != (name in EXPLAINED), entry

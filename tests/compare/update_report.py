@@ -1,0 +1,39 @@
+"""What an H200's driver answered of each pair of :mod:`tests.helpers.update_pairs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from capture.compare import UpdateVerdict
+
+REPORT = Path(__file__).resolve().parent / "update_report.json"
+ENVIRONMENT = ("commit", "python", "versions", "cuda_driver", "gpus", "display_driver")
+
+EXPLAINED: dict[str, str] = {}
+"""Pairs of which something else is predicted than the driver answers, and why."""
+
+UNASKED = {
+    "external semaphores": "to import one takes another API, such as Vulkan's, which the machine "
+    "does not have; the rule is checked without a driver only",
+    "other devices": "the machine has one GPU; another context of the same device was asked",
+}
+"""What no pair asks the driver."""
+
+
+def entry_of(name: str, verdict: UpdateVerdict, answer: str, node: str) -> dict[str, Any]:
+    """Return what the report holds of one pair."""
+    violations = verdict.violations
+    entry: dict[str, Any] = {
+        "predicted": verdict.result,
+        "driver": answer,
+        "agrees": verdict.result == answer,
+    }
+    if violations:
+        entry["rules"] = list(dict.fromkeys(item.rule for item in violations))
+        entry["predicted_nodes"] = sorted({item.after or "" for item in violations})[:4]
+    if node:
+        entry["node"] = node
+    if name in EXPLAINED:
+        entry["explanation"] = EXPLAINED[name]
+    return entry
