@@ -21,6 +21,7 @@ FREE_COLUMNS = (
 )
 REBIND_COLUMNS = (
     "name",
+    "kind",
     "address",
     "size_bytes",
     "new_address",
@@ -55,6 +56,8 @@ class Rebinds(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     name: list[str] = []
     """As in :class:`~capture.memory_map.Names`."""
+    kind: list[str] = []
+    """``"parameter"``, ``"buffer"``, ``"gradient"``, ``"state"`` or ``"variable"``."""
     address: list[int] = []
     """Of the old storage."""
     size_bytes: list[int] = []

@@ -35,6 +35,9 @@ class MemorySource(Protocol):
     ) -> Memory:
         """Look when the capture has ended, and complete what `before` began."""
 
+    def between(self) -> None:
+        """Read what happened since, where it would be lost otherwise."""
+
     def end(self, driver: Any) -> Snapshot | None:
         """Look at everything."""
 
@@ -52,6 +55,19 @@ def look_before(observer: Observer) -> Memory | None:
         return None
     finally:
         observer.add_cost("memory", clock() - start)
+
+
+def look_between(observer: Observer) -> None:
+    """Follow memory while graphs are replayed; seldom, and never raises."""
+    source = observer.memory_source
+    if source is None or not source.active or observer.capturing:
+        return
+    start = clock()
+    try:
+        source.between()
+    except Exception as error:
+        observer.complain("memory between captures", error)
+    observer.add_cost("memory", clock() - start)
 
 
 def look_after(observer: Observer, info: GraphInfo, capture: OpenCapture) -> Memory | None:

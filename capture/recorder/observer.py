@@ -185,6 +185,11 @@ class Observer:
         """Whether anything is written anywhere."""
         return bool(self.sinks) and not self.muted
 
+    @property
+    def capturing(self) -> bool:
+        """Whether a capture is going on."""
+        return bool(self._latest)
+
     def driver(self) -> Driver:
         """Return the driver, opening it the first time."""
         if self._no_driver is not None:

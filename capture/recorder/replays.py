@@ -6,6 +6,7 @@ from time import perf_counter_ns as clock
 
 from ..codec import dump
 from ..timings import Timings
+from . import memory_watch
 from .observer import Observer, Tracer, Tracked
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
@@ -216,6 +217,7 @@ class ReplayObserver(Observer):
                 state.written = state.replays
                 for sink in self.sinks:
                     sink.write("replays", state.serial, number=state.number, replays=state.replays)
+        memory_watch.look_between(self)
         self.run.flush_ns = clock() + FLUSH_EVERY_NS
 
     def _drain(self) -> None:

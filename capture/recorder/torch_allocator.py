@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import gc
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -60,15 +59,29 @@ def switch_history_on(entries: int) -> None:
     switch("all", **options)
 
 
-def watch_history(called: Callable[[], None]) -> None:
-    """Call a function whenever the script switches memory history on or off itself."""
+def watch_history(called: Callable[[Any, int | None], None]) -> None:
+    """Call ``called(enabled, limit)`` before the script switches memory history itself.
+
+    `limit` is how many events it is to keep; ``None`` where that cannot be told.
+    """
     # In the middle of torch's own import, `torch` has no attribute `cuda` yet.
     module: Any = sys.modules["torch.cuda.memory"]
     original = module._record_memory_history
+    try:
+        known = inspect.signature(original)
+    except (TypeError, ValueError):
+        known = None
 
     @functools.wraps(original)
     def _record_memory_history(*args: Any, **kwargs: Any) -> Any:
-        called()
+        enabled, limit = args[0] if args else kwargs.get("enabled", "all"), None
+        with suppress(Exception):
+            if known is not None and not isinstance(enabled, bool):
+                bound = known.bind(*args, **kwargs)
+                bound.apply_defaults()
+                limit = int(bound.arguments["max_entries"])
+        with suppress(Exception):
+            called(enabled, limit)
         return original(*args, **kwargs)
 
     module._record_memory_history = _record_memory_history
@@ -106,45 +119,24 @@ def counters(mark: int, device: int) -> Counters:
     return found
 
 
-def named_storages() -> Iterator[tuple[int, int, str]]:
-    """Yield (address, bytes, name) of parameters, buffers, gradients and optimizer state.
-
-    Modules and optimizers that live anywhere in the process are found by the garbage collector.
-    """
+def events_until_now(device: int) -> int:
+    """Return about how many events a history of a device's whole life would hold."""
     import torch
 
-    modules: list[Any] = []
-    optimizers: list[Any] = []
-    for item in gc.get_objects():
-        # isinstance would ask proxies for their class.
-        kind = type(item)
-        if issubclass(kind, torch.nn.Module):
-            modules.append(item)
-        elif issubclass(kind, torch.optim.Optimizer):
-            optimizers.append(item)
-    children = {id(child) for module in modules for child in module._modules.values()}
-    names: dict[int, str] = {}
-    for root in modules:
-        if id(root) in children:
-            continue
-        prefix = type(root).__name__
-        for path, tensor in root.named_parameters(remove_duplicate=False):
-            name = names.setdefault(id(tensor), f"{prefix}: {path}")
-            yield from _storage(tensor, name)
-            yield from _storage(tensor.grad, f"gradient of {name}")
-        for path, tensor in root.named_buffers(remove_duplicate=False):
-            yield from _storage(tensor, f"{prefix}: {path} (buffer)")
-    for optimizer in optimizers:
-        for parameter, state in optimizer.state.items():
-            of = names.get(id(parameter), "a parameter")
-            for field, value in state.items() if isinstance(state, dict) else ():
-                if isinstance(value, torch.Tensor):
-                    yield from _storage(value, f"{type(optimizer).__name__}: {field} of {of}")
+    stats: Any = torch.cuda.memory.memory_stats_as_nested_dict(device)
+    found = stats.get("allocation", {}).get("all", {})
+    # A free is two events: asked for, and done.
+    return int(found.get("allocated", 0)) + 2 * int(found.get("freed", 0))
 
 
-def _storage(tensor: Any, name: str) -> Iterator[tuple[int, int, str]]:
-    with suppress(Exception):  # fake and wrapped tensors have no memory
-        if tensor is not None and tensor.is_cuda:
-            storage = tensor.untyped_storage()
-            if storage.nbytes():
-                yield storage.data_ptr(), storage.nbytes(), name
+def workspace_sizes() -> list[int]:
+    """Return the bytes that workspaces of cuBLAS and cuBLASLt have, where torch tells them."""
+    import torch
+
+    found = set()
+    for name in ("_cuda_getCublasWorkspaceSize", "_cuda_getCublasLtWorkspaceSize"):
+        ask = getattr(torch._C, name, None)
+        if ask is not None:
+            with suppress(Exception):
+                found.add(int(ask()))
+    return sorted(size for size in found if size > 0)

@@ -10,11 +10,13 @@ Looking happens outside of captures and takes torch's allocator lock; nothing is
 from __future__ import annotations
 
 import os
+import sys
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from time import perf_counter_ns as clock
+from types import FrameType
 from typing import Any
 
 from ..memory.addresses import addresses
@@ -24,11 +26,12 @@ from ..model import Graph
 from . import torch_allocator
 from .import_watch import after_import
 from .launch import MEMORY
+from .memory_notes import add_notes, place_events
 from .memory_ranges import add_ranges, relaxed
 from .open_capture import OpenCapture
+from .torch_follow import MAX_EVENTS, Following
+from .torch_names import Binding, named_tensors, storage_of
 
-MAX_EVENTS = 200_000
-"""Events of one capture that the history we switch on keeps."""
 NAMING_BUDGET_NS = 2_000_000_000
 """What finding names of tensors may take, over the whole process."""
 OTHER_ALLOCATOR = (
@@ -59,7 +62,8 @@ class MemorySource:
         self._switched = False
         self._scripts = False
         self._naming_ns = 0
-        if self.wanted == "stacks":
+        self._following = Following()
+        if self.wanted:
             # We are started in the middle of torch's import; this part of it is among the last.
             # What fails is tried again before the first capture.
             after_import("torch.cuda.nvtx", self._prepare)
@@ -72,10 +76,12 @@ class MemorySource:
     def _prepare(self) -> None:
         """Have memory history switched on as soon as there is an allocator."""
         torch_allocator.watch_history(self._script_decides)
-        torch_allocator.when_initialised(self._switch_on_quietly)
+        if self.wanted == "stacks":
+            torch_allocator.when_initialised(self._switch_on_quietly)
 
-    def _script_decides(self) -> None:
+    def _script_decides(self, enabled: Any, limit: int | None) -> None:
         self._scripts, self._switched = True, False
+        self._following.history_set(enabled, limit)
 
     def _switch_on_quietly(self) -> None:
         with suppress(Exception):
@@ -85,6 +91,7 @@ class MemorySource:
         if self._scripts or self._switched:
             return
         if torch_allocator.history_is_on() is False:
+            self._following.history_set("all", MAX_EVENTS)
             torch_allocator.switch_history_on(MAX_EVENTS)
             self._switched = True
 
@@ -98,6 +105,8 @@ class MemorySource:
             self.reason = OTHER_ALLOCATOR.format(backend=backend)
             return None
         memory = Memory(backend=backend)
+        at_us, segments = _now_us(), torch_allocator.memory_segments()
+        self._following.before(segments, at_us)
         if self.wanted == "stacks":
             if self._switched:
                 # Begun anew, so that what is read after the capture is the capture's.
@@ -106,7 +115,6 @@ class MemorySource:
                 self._switch_on()
         on = torch_allocator.history_is_on()
         memory.history = "switched on" if self._switched and on else "on" if on else "off"
-        segments = torch_allocator.memory_segments()
         self._mark(driver, Tables(memory), "before capture", segments, start)
         return memory
 
@@ -128,7 +136,7 @@ class MemorySource:
         memory.graph = capture.key
         memory.pool = capture.pool
         memory.device = capture.device
-        segments = torch_allocator.memory_segments()
+        at_us, segments = _now_us(), torch_allocator.memory_segments()
         tables = Tables(memory)
         ordered = sorted(addresses(graph)) if graph is not None else []
 
@@ -147,17 +155,26 @@ class MemorySource:
                 for begin, size in zip(blocks.address, blocks.size_bytes, strict=True)
             ]
         add_ranges(driver, memory, ordered, segments)
-        self._names(memory)
+        names = self._names(memory, sys._getframe(1))
+        self._following.captured(memory, names, at_us)
         if memory.history == "switched on":
             self._events(tables)
-            self._place(memory, capture)
+            place_events(memory, capture)
         memory.how = [
             "torch.cuda.memory_snapshot() before and after the capture",
             f"memory history {memory.history}",
         ]
-        self._notes(memory)
+        add_notes(memory)
         self._mark(driver, tables, "after capture", segments, start)
         return memory
+
+    def between(self) -> None:
+        """Read what happened to captured graphs' memory, where it would be lost otherwise.
+
+        No capture may be going on.
+        """
+        if self.active and self._following.between() and self._switched:
+            torch_allocator.switch_history_on(MAX_EVENTS)
 
     def end(self, driver: Any) -> Snapshot | None:
         """Look at everything, at the end of the process."""
@@ -172,7 +189,8 @@ class MemorySource:
         tables = Tables(snapshot)
         add_segments(tables, segments)
         self._names(snapshot)
-        self._notes(snapshot)
+        self._following.end(driver, tables, snapshot)
+        add_notes(snapshot)
         self._mark(driver, tables, "end", segments, start)
         return snapshot
 
@@ -201,22 +219,33 @@ class MemorySource:
         self.cost_ns += cost
         memory.marks[number] = Mark(name=name, unix_us=memory.marks[number].unix_us, cost_ns=cost)
 
-    def _names(self, memory: MemoryMap) -> None:
-        """Name the storages of parameters and the like that lie in the segments kept."""
+    def _names(
+        self, memory: MemoryMap, frame: FrameType | None = None
+    ) -> list[tuple[Binding, int, int]]:
+        """Name the storages of parameters and the like that lie in the segments kept.
+
+        Return all names of theirs, with address and bytes; a storage may have several.
+        """
         segments = memory.segments
         if segments is None:
-            return
+            return []
         if self._naming_ns > NAMING_BUDGET_NS:
             memory.notes.append("Tensors were not named: finding their names took too long before.")
-            return
+            return []
         start = clock()
         found: dict[int, tuple[int, str]] = {}
+        bindings: list[tuple[Binding, int, int]] = []
         ends = [a + size for a, size in zip(segments.address, segments.size_bytes, strict=True)]
         try:
-            for address, size, name in torch_allocator.named_storages():
+            for binding, tensor in named_tensors(frame):
+                storage = storage_of(tensor)
+                if storage is None:
+                    continue
+                address, size = storage
                 at = bisect_left(ends, address + 1)
                 if at < len(ends) and segments.address[at] <= address:
-                    found.setdefault(address, (size, name))
+                    found.setdefault(address, (size, binding.name))
+                    bindings.append((binding, address, size))
         except Exception as error:
             memory.notes.append(f"Not all tensors were named: {type(error).__name__}: {error}")
         if found:
@@ -227,6 +256,7 @@ class MemorySource:
                 name=[found[address][1] for address in ordered],
             )
         self._naming_ns += clock() - start
+        return bindings
 
     def _events(self, tables: Tables) -> None:
         memory = tables.item
@@ -249,43 +279,6 @@ class MemorySource:
                 f"lost."
             )
 
-    @staticmethod
-    def _place(memory: Memory, capture: OpenCapture) -> None:
-        """Place events between nodes, by the times at which operators had made theirs."""
-        events, extraction, noted = memory.events, capture.extraction, capture.origins
-        if events is None or extraction is None:
-            return
-        handles = next((nodes for path, nodes in extraction.handles if not path), [])
-        clock_ = noted.clock(handles) if noted is not None else []
-        if not clock_:
-            memory.notes.append(
-                "Allocations of the capture are not placed between its nodes: that takes the times "
-                "of its operators, which were not recorded."
-            )
-            return
-        times = [at_us for at_us, _ in clock_]
-        made = [0, *(nodes for _, nodes in clock_)]
-        events.nodes_before = [made[bisect_right(times, at_us)] for at_us in events.at_us]
 
-    def _notes(self, memory: MemoryMap) -> None:
-        if memory.history == "off":
-            memory.notes.append(
-                "No stacks of allocations: torch's memory history was off. Record with "
-                "--memory-stacks, or call torch.cuda.memory._record_memory_history() at the start."
-            )
-        elif memory.blocks is not None:
-            # Blocks of an unused pool have no stack either: only allocated ones tell.
-            without = sum(
-                stack < 0 and state == 0
-                for stack, state in zip(memory.blocks.stack, memory.blocks.state, strict=True)
-            )
-            if without:
-                memory.notes.append(
-                    f"{without} allocated blocks have no stack: they were allocated before memory "
-                    f"history was on, or by C++ alone."
-                )
-        if memory.segments is not None and any(memory.segments.expandable):
-            memory.notes.append(
-                "Segments are expandable: parts of one may be given back to the driver while it "
-                "stays."
-            )
+def _now_us() -> int:
+    return time.time_ns() // 1000

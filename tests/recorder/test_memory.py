@@ -11,8 +11,8 @@ from capture.analysis import run_analysis
 from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, step
 from capture.memory_map import Events, Memory
+from capture.recorder.memory_notes import place_events
 from capture.recorder.origins.log import Log
-from capture.recorder.torch_memory import MemorySource
 from capture.recorder.torch_origins_capture import CaptureOrigins
 from tests.recorder.conftest import Workplace
 
@@ -219,9 +219,9 @@ def test_allocations_are_placed_between_operators_by_time() -> None:
     memory = Memory(
         events=Events(action=[0] * 4, address=[1] * 4, size_bytes=[1] * 4, at_us=[5, 10, 29, 99])
     )
-    MemorySource._place(memory, capture)
+    place_events(memory, capture)
     assert memory.events is not None
     assert memory.events.nodes_before == [0, 1, 3, 4]
     capture.origins = None
-    MemorySource._place(memory, capture)
+    place_events(memory, capture)
     assert "not placed between its nodes" in memory.notes[-1]

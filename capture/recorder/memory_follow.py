@@ -1,0 +1,279 @@
+"""What becomes of memory that captured graphs point into: followed through torch's history.
+
+Nothing here asks torch or CUDA: what was read is handed in. Times are Unix microseconds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..memory.torch_snapshot import Tables
+from ..memory_after import Blind, Frees
+from ..memory_map import STATES, Memory
+
+MAX_WATCHED = 200_000
+"""Blocks followed at once."""
+MAX_FREES = 50_000
+"""Blocks whose fate is kept."""
+MAX_RANGES = 2_000
+"""Ranges outside torch's allocator that CUDA is asked about again at the end."""
+MAX_BLIND = 100
+_ALLOCATED = STATES.index("allocated")
+
+
+class Fate:
+    """A block that was freed after a capture, and what came then."""
+
+    __slots__ = (
+        "address",
+        "after_us",
+        "device",
+        "frames",
+        "freed_us",
+        "returned_us",
+        "reused_frames",
+        "reused_us",
+        "size_bytes",
+    )
+
+    def __init__(
+        self, device: int, address: int, size_bytes: int, freed_us: int, after_us: int, frames: Any
+    ) -> None:
+        self.device, self.address, self.size_bytes = device, address, size_bytes
+        self.freed_us, self.after_us, self.frames = freed_us, after_us, frames
+        self.reused_us, self.reused_frames = 0, None
+        self.returned_us = 0
+
+
+class Follower:
+    """Blocks that graphs point into, from their captures until they are freed.
+
+    Attributes
+    ----------
+    fates : list of Fate
+        What was freed, in order of notice.
+    from_us : int or None
+        Since when anything is followed.
+    """
+
+    def __init__(self) -> None:
+        self.fates: list[Fate] = []
+        self.from_us: int | None = None
+        self.until_us: int | None = None
+        self.told = False
+        """Whether a history was ever read."""
+        self.left_out = 0
+        self._blind: list[Blind] = []
+        self._watched: dict[tuple[int, int], list[int]] = {}
+        self._ranges: dict[int, tuple[int, int]] = {}
+        self._unused: list[tuple[int, int, int]] = []  # device, address, place in fates
+
+    @property
+    def watching(self) -> bool:
+        """Whether the fate of any memory is open."""
+        return bool(self._watched or self._unused or self._ranges)
+
+    @property
+    def devices(self) -> set[int]:
+        """Devices of what is followed."""
+        return {device for device, _ in self._watched}
+
+    def watch(self, memory: Memory, at_us: int) -> None:
+        """Follow the blocks that a graph points into and that are not in its own pool.
+
+        Parameters
+        ----------
+        memory : Memory
+            As it was after the capture.
+        at_us : int
+            Just before that was read.
+        """
+        if self.from_us is None:
+            self.from_us = at_us
+        blocks, segments = memory.blocks, memory.segments
+        if blocks is None or segments is None or not blocks.pointed:
+            return
+        for at, address in enumerate(blocks.address):
+            if not blocks.pointed[at] or blocks.state[at] != _ALLOCATED:
+                continue
+            segment = blocks.segment[at]
+            if memory.pools[segments.pool[segment]] == memory.pool:
+                continue
+            device = segments.device[segment] if segments.device else 0
+            key = device, address
+            if key not in self._watched and len(self._watched) >= MAX_WATCHED:
+                self.left_out += 1
+                continue
+            self._watched[key] = [blocks.size_bytes[at], at_us]
+        ranges = memory.ranges
+        for start, size, kind in (
+            zip(ranges.address, ranges.size_bytes, ranges.kind, strict=True) if ranges else ()
+        ):
+            if kind != "unknown" and len(self._ranges) < MAX_RANGES:
+                self._ranges.setdefault(start, (size, at_us))
+
+    def look_outside(self, range_of: Callable[[int], Any], at_us: int) -> None:
+        """Compare memory outside torch's allocator with what CUDA knows now.
+
+        Parameters
+        ----------
+        range_of : callable
+            Returns what CUDA knows of an address: with ``start`` and ``size_bytes``, or ``None``.
+        at_us : int
+        """
+        for start, (size, since_us) in list(self._ranges.items()):
+            found = range_of(start)
+            if found is None or (found.start, found.size_bytes) != (start, size):
+                del self._ranges[start]
+                self._add(Fate(-1, start, size, at_us, since_us, None))
+
+    def read(self, traces: Sequence[Sequence[Mapping[str, Any]]], read_us: int) -> None:
+        """Take in torch's memory history, one list per device; events may come again.
+
+        Parameters
+        ----------
+        traces : sequence of sequence of dict
+        read_us : int
+            Just before it was read.
+        """
+        self.told = True
+        self.until_us = read_us
+        for device, trace in enumerate(traces):
+            for event in trace:
+                action = event.get("action")
+                if action in ("free_requested", "free_completed"):
+                    self._freed(device, event)
+                elif action == "alloc":
+                    self._freed_unseen(device, event)
+                    if self._unused:
+                        self._handed_out(device, event)
+                elif action in ("segment_free", "segment_unmap") and self._unused:
+                    self._given_back(device, event)
+
+    def _freed(self, device: int, event: Mapping[str, Any]) -> None:
+        key = device, event["addr"]
+        watched = self._watched.get(key)
+        at_us = event.get("time_us", 0)
+        if watched is None or at_us < watched[1]:
+            return
+        del self._watched[key]
+        self._add(Fate(device, key[1], watched[0], at_us, at_us, event.get("frames")))
+
+    def _freed_unseen(self, device: int, event: Mapping[str, Any]) -> None:
+        key = device, event["addr"]
+        watched = self._watched.get(key)
+        at_us = event.get("time_us", 0)
+        if watched is not None and at_us > watched[1]:
+            del self._watched[key]
+            self._add(Fate(device, key[1], watched[0], at_us, watched[1], None))
+
+    def _add(self, fate: Fate) -> None:
+        if len(self.fates) >= MAX_FREES:
+            self.left_out += 1
+            return
+        insort(self._unused, (fate.device, fate.address, len(self.fates)))
+        self.fates.append(fate)
+
+    def _handed_out(self, device: int, event: Mapping[str, Any]) -> None:
+        start, at_us = event["addr"], event.get("time_us", 0)
+        for fate in self._within(device, start, start + event.get("size", 0)):
+            if at_us >= fate.freed_us:
+                fate.reused_us, fate.reused_frames = at_us, event.get("frames")
+                self._forget(fate)
+
+    def _given_back(self, device: int, event: Mapping[str, Any]) -> None:
+        start, at_us = event["addr"], event.get("time_us", 0)
+        for fate in self._within(device, start, start + event.get("size", 0)):
+            if at_us >= fate.freed_us and not fate.returned_us:
+                fate.returned_us = at_us
+
+    def _within(self, device: int, start: int, end: int) -> list[Fate]:
+        """Return freed blocks, not yet handed out, that lie in a range or begin before it."""
+        found = []
+        at = bisect_left(self._unused, (device, start, -1))
+        # The block before may reach into the range; blocks do not overlap unless freed again.
+        for place in (at - 1, *range(at, len(self._unused))):
+            if place < 0 or self._unused[place][0] != device:
+                continue
+            fate = self.fates[self._unused[place][2]]
+            if fate.address >= end:
+                break
+            if fate.address + fate.size_bytes > start:
+                found.append(fate)
+        return found
+
+    def _forget(self, fate: Fate) -> None:
+        key = fate.device, fate.address
+        at = bisect_right(self._unused, (*key, -1))
+        while at < len(self._unused) and self._unused[at][:2] == key:
+            if self.fates[self._unused[at][2]] is fate:
+                del self._unused[at]
+                return
+            at += 1
+
+    def look(self, segments: Iterable[Mapping[str, Any]], at_us: int) -> None:
+        """Compare what is followed with what the allocator holds now.
+
+        Parameters
+        ----------
+        segments : iterable of dict
+            As torch gives them, all of them.
+        at_us : int
+            Just before they were read.
+        """
+        self.until_us = at_us
+        held: dict[tuple[int, int], tuple[int, Any]] = {}
+        spans: list[tuple[int, int, int]] = []
+        for segment in segments:
+            device, address = segment.get("device", 0), segment["address"]
+            spans.append((device, address, address + segment["total_size"]))
+            for block in segment.get("blocks", ()):
+                start = block.get("address", address)
+                if block.get("state") != "inactive":
+                    held[device, start] = block["size"], block.get("frames")
+                address = start + block["size"]
+        for key, (size, since_us) in list(self._watched.items()):
+            found = held.get(key)
+            if found is not None and found[0] == size:
+                self._watched[key][1] = max(since_us, at_us)
+                continue
+            del self._watched[key]
+            self._add(Fate(*key, size, at_us, since_us, None))
+        spans.sort()
+        for (device, start), (size, frames) in held.items() if self._unused else ():
+            event = {"addr": start, "size": size, "frames": frames, "time_us": at_us}
+            self._handed_out(device, event)
+        for device, address, place in self._unused:
+            at = bisect_right(spans, (device, address, 1 << 64)) - 1
+            inside = at >= 0 and spans[at][0] == device and address < spans[at][2]
+            if not inside and not self.fates[place].returned_us:
+                self.fates[place].returned_us = at_us
+
+    def blind(self, from_us: int, until_us: int, reason: str) -> None:
+        """Note a time in which frees were not seen; equal reasons in a row become one."""
+        if until_us <= from_us:
+            return
+        last = self._blind[-1] if self._blind else None
+        if last is not None and last.reason == reason and last.until_us >= from_us:
+            from_us = self._blind.pop().from_us
+        if len(self._blind) >= MAX_BLIND:
+            last = self._blind.pop()
+            from_us, reason = last.from_us, last.reason
+        self._blind.append(Blind(from_us=from_us, until_us=until_us, reason=reason))
+
+    def add_to(self, tables: Tables) -> tuple[Frees, list[Blind]]:
+        """Return what was found as columns, and the times in which nothing was."""
+        frees = Frees()
+        for fate in self.fates:
+            frees.device.append(max(fate.device, 0))
+            frees.address.append(fate.address)
+            frees.size_bytes.append(fate.size_bytes)
+            frees.freed_us.append(fate.freed_us)
+            frees.stack.append(tables.stack(fate.frames))
+            frees.after_us.append(fate.after_us)
+            frees.reused_us.append(fate.reused_us)
+            frees.reused_stack.append(tables.stack(fate.reused_frames))
+            frees.returned_us.append(fate.returned_us)
+        return frees, list(self._blind)

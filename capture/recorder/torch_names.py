@@ -1,0 +1,188 @@
+"""Tensors of this process that have a name, and what their names lead to later.
+
+Parameters, buffers, gradients and optimizer state have the module path of their parameter;
+tensors in variables of the capturing code have the variable's name.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from inspect import CO_OPTIMIZED
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from .frame_locals import variable
+from .places import is_user
+
+MAX_FRAMES = 8
+"""Frames of the capturing code whose variables are looked at."""
+MAX_VARIABLES = 400
+"""Variables of one frame, or attributes of one object, that are looked at."""
+
+
+class Binding(NamedTuple):
+    """A place that holds a tensor: an attribute, an entry of a module, or of an optimizer's state.
+
+    Nothing is kept alive by it.
+    """
+
+    name: str
+    kind: str
+    """``"parameter"``, ``"buffer"``, ``"gradient"``, ``"state"``, ``"variable"`` or ``""`` for what
+    cannot be looked up again."""
+    owner: weakref.ref[Any] | None
+    key: Any
+
+    def holds(self) -> tuple[bool, Any]:
+        """Return whether the place is still there, and what it holds now."""
+        owner = self.owner() if self.owner is not None else None
+        if owner is None:
+            return False, None
+        if self.kind == "parameter":
+            return True, owner._parameters.get(self.key)
+        if self.kind == "buffer":
+            return True, owner._buffers.get(self.key)
+        if self.kind == "gradient":
+            parameter = owner._parameters.get(self.key)
+            return parameter is not None, getattr(parameter, "grad", None)
+        if self.kind == "variable":
+            return True, vars(owner).get(self.key)
+        reference, field = self.key
+        parameter = reference()
+        if parameter is None or parameter not in owner.state:
+            return False, None
+        return True, owner.state[parameter].get(field)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for two bindings of one place."""
+        key = self.key
+        if self.kind == "state":
+            key = (id(key[0]()), key[1])
+        return self.kind, id(self.owner() if self.owner is not None else None), key
+
+
+def storage_of(tensor: Any) -> tuple[int, int] | None:
+    """Return address and bytes of a tensor's memory on a CUDA device; ``None`` for none."""
+    with suppress(Exception):  # fake and wrapped tensors have no memory
+        if tensor is not None and tensor.is_cuda:
+            storage = tensor.untyped_storage()
+            if storage.nbytes():
+                return storage.data_ptr(), storage.nbytes()
+    return None
+
+
+def named_tensors(frame: FrameType | None = None) -> Iterator[tuple[Binding, Any]]:
+    """Yield tensors that have a name, modules and optimizers first.
+
+    Those that live anywhere in the process are found by the garbage collector.
+
+    Parameters
+    ----------
+    frame : frame, optional
+        Whose variables, and its callers', are looked at too; without one, those of ``__main__``.
+    """
+    import torch
+
+    modules: list[Any] = []
+    optimizers: list[Any] = []
+    for item in gc.get_objects():
+        # isinstance would ask proxies for their class.
+        kind = type(item)
+        if issubclass(kind, torch.nn.Module):
+            modules.append(item)
+        elif issubclass(kind, torch.optim.Optimizer):
+            optimizers.append(item)
+    children = {id(child) for module in modules for child in module._modules.values()}
+    names: dict[int, str] = {}
+    for root in modules:
+        if id(root) not in children:
+            yield from _of_root(root, names)
+    for optimizer in optimizers:
+        owner = weakref.ref(optimizer)
+        for parameter, state in optimizer.state.items():
+            if not isinstance(state, dict) or not isinstance(parameter, torch.Tensor):
+                continue
+            of = names.get(id(parameter), "a parameter")
+            for field, value in state.items():
+                if isinstance(value, torch.Tensor):
+                    name = f"{type(optimizer).__name__}: {field} of {of}"
+                    yield Binding(name, "state", owner, (weakref.ref(parameter), field)), value
+    yield from _variables(frame)
+
+
+def _of_root(root: Any, names: dict[int, str]) -> Iterator[tuple[Binding, Any]]:
+    prefix = type(root).__name__
+    for path, module in root.named_modules(remove_duplicate=False):
+        owner = weakref.ref(module)
+        start = f"{path}." if path else ""
+        for key, tensor in module._parameters.items():
+            if tensor is None:
+                continue
+            name = names.setdefault(id(tensor), f"{prefix}: {start}{key}")
+            yield Binding(name, "parameter", owner, key), tensor
+            if tensor.grad is not None:
+                yield Binding(f"gradient of {name}", "gradient", owner, key), tensor.grad
+        for key, tensor in module._buffers.items():
+            yield Binding(f"{prefix}: {start}{key} (buffer)", "buffer", owner, key), tensor
+
+
+def _variables(frame: FrameType | None) -> Iterator[tuple[Binding, Any]]:
+    """Yield tensors in variables of the code that captures, the innermost frame first."""
+    seen: set[int] = set()
+    looked = 0
+    if frame is None:
+        yield from _attributes(sys.modules.get("__main__"), "", seen)
+    while frame is not None and looked < MAX_FRAMES:
+        code = frame.f_code
+        if is_user(code.co_filename):
+            looked += 1
+            if code.co_flags & CO_OPTIMIZED:
+                names = code.co_varnames + code.co_cellvars + code.co_freevars
+                for key in names[:MAX_VARIABLES]:
+                    # Never frame.f_locals: it would keep what it shows alive.
+                    value = variable(frame, key)
+                    if key == "self":
+                        yield from _attributes(value, f"{type(value).__name__}.", seen)
+                    else:
+                        name = f"{key} of {code.co_name}()"
+                        yield from _parts(value, name, Binding(name, "", None, key))
+            module = sys.modules.get(frame.f_globals.get("__name__", ""))
+            if isinstance(module, ModuleType) and vars(module) is frame.f_globals:
+                yield from _attributes(module, "", seen)
+        frame = frame.f_back
+
+
+def _attributes(owner: Any, prefix: str, seen: set[int]) -> Iterator[tuple[Binding, Any]]:
+    if id(owner) in seen:
+        return
+    seen.add(id(owner))
+    try:
+        reference = weakref.ref(owner)
+        held = list(vars(owner).items())[:MAX_VARIABLES]
+    except TypeError:  # it has slots, or does not take part
+        return
+    for key, value in held:
+        name = f"{prefix}{key}"
+        yield from _parts(value, name, Binding(name, "variable", reference, key))
+
+
+def _parts(value: Any, name: str, binding: Binding) -> Iterator[tuple[Binding, Any]]:
+    """Yield a tensor, or the tensors of a list or map of them, which are named only."""
+    import torch
+
+    kind = type(value)
+    if issubclass(kind, torch.Tensor):
+        yield binding, value
+    elif kind in (list, tuple):
+        for index, item in enumerate(value[:MAX_VARIABLES]):
+            if issubclass(type(item), torch.Tensor):
+                yield Binding(f"{name}[{index}]", "", None, index), item
+    elif kind is dict:
+        for key, item in list(value.items())[:MAX_VARIABLES]:
+            if issubclass(type(item), torch.Tensor):
+                yield Binding(f"{name}[{key!r}]"[:200], "", None, key), item
