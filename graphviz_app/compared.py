@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from capture.analysis import Subject
     from capture.compare import NodeChange
     from capture.compare.changes import DurationChange
+    from capture.model import Recording
 
     from .store import Store
 
@@ -97,10 +98,18 @@ class Compared:
     ----------
     pair : Pair
     before, after : Subject
+    recordings : (Recording, Recording)
+        Those that the graphs are of.
     """
 
-    def __init__(self, pair: Pair, before: Subject, after: Subject) -> None:
-        self.pair = pair
+    def __init__(
+        self,
+        pair: Pair,
+        before: Subject,
+        after: Subject,
+        recordings: tuple[Recording, Recording],
+    ) -> None:
+        self.pair, self.recordings = pair, recordings
         self.before, self.after = before, after
         self.diff: GraphDiff = compare_graphs(before, after)
         self.verdict: UpdateVerdict = update_verdict(
@@ -188,6 +197,14 @@ class Compared:
                 tour.group.append(number)
         tour.bodies.extend(bodies)
         return tour
+
+    @cached_property
+    def _by_path(self) -> dict[tuple[str | None, str | None], NodeChange]:
+        return {(change.before, change.after): change for change in self.diff.changes}
+
+    def change_of(self, before: str | None, after: str | None) -> NodeChange | None:
+        """Return the change of the node at two paths; ``None`` where no field differs."""
+        return self._by_path.get((before, after))
 
     def place_of(self, change: NodeChange) -> Place:
         """Return where a change is drawn: of a moved node its new place."""
@@ -290,6 +307,7 @@ def compared(store: Store, pair: Pair) -> Compared:
             pair,
             store.subject(pair.recording, pair.graph),
             store.subject(pair.after, pair.graph_after),
+            (store.get(pair.recording).recording, store.get(pair.after).recording),
         ),
         lambda made: made.size_bytes,
     )

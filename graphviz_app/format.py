@@ -108,6 +108,30 @@ def duration_text(duration_ns: float | None) -> str:
     return f"{three_digits(duration_ns / scale)} {name}"
 
 
+def signed_duration_text(difference_ns: float) -> str:
+    """Return a difference of two durations with its sign.
+
+    Examples
+    --------
+    >>> signed_duration_text(-1860), signed_duration_text(95)
+    ('−1.86 µs', '+95 ns')
+    """
+    sign = "+" if difference_ns > 0 else "\N{MINUS SIGN}" if difference_ns < 0 else ""
+    return f"{sign}{duration_text(abs(difference_ns))}"
+
+
+def signed_bytes_text(difference_bytes: int) -> str:
+    """Return a difference of two sizes with its sign.
+
+    Examples
+    --------
+    >>> signed_bytes_text(-4096)
+    '−4 KiB'
+    """
+    sign = "+" if difference_bytes > 0 else "\N{MINUS SIGN}" if difference_bytes < 0 else ""
+    return f"{sign}{bytes_text(abs(difference_bytes))}"
+
+
 def count_text(count: int | None) -> str:
     """Return an exact count with thousands separated.
 

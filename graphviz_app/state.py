@@ -48,6 +48,10 @@ class ViewState:
         Which part of a page, such as the name of an analysis; each page has its own.
     executable : str
         Id of the executable whose timings are shown; ``""`` is the one traced most often.
+    after : str
+        Of a comparison: id of the recording after; ``""`` without one.
+    graph_after : str
+        Key of the graph after.
     """
 
     page: str = ""
@@ -59,6 +63,8 @@ class ViewState:
     search: str = ""
     view: str = ""
     executable: str = ""
+    after: str = ""
+    graph_after: str = ""
 
     @property
     def node_path(self) -> str:
@@ -74,8 +80,9 @@ class ViewState:
     def at_graph(self, key: str) -> ViewState:
         """Return the view of another graph of the same recording."""
         return replace(
-            self, page="graph", graph=key, body="", node=None, search="", view="", executable=""
-        )
+            self, page="graph", graph=key, body="", node=None, search="", view="", executable="",
+            after="", graph_after="",
+        )  # fmt: skip
 
     def at_node(self, body: str, node: int | None) -> ViewState:
         """Return the view of a node in a body of the same graph; its search stays in its body."""
@@ -100,6 +107,8 @@ def to_url(state: ViewState, prefix: str = "/") -> str:
         ("search", state.search),
         ("view", state.view),
         ("executable", state.executable),
+        ("after", state.after),
+        ("graph_after", state.graph_after),
     ]
     query = urlencode([(k, v) for k, v in fields if v], quote_via=quote, safe="/:,")
     return f"{prefix}{quote(state.page)}" + (f"?{query}" if query else "")
@@ -136,6 +145,8 @@ def from_url(pathname: str | None, search: str | None, prefix: str = "/") -> Vie
         search=first("search"),
         view=first("view"),
         executable=first("executable"),
+        after=first("after"),
+        graph_after=first("graph_after"),
     )
 
 
@@ -159,4 +170,6 @@ def stored(place: Any, context: Any = None) -> ViewState:
         node=node if isinstance(node, int) and not isinstance(node, bool) else None,
         view=str(data.get("view") or ""),
         executable=str(data.get("executable") or ""),
+        after=str(data.get("after") or ""),
+        graph_after=str(data.get("graph_after") or ""),
     )

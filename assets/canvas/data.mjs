@@ -54,6 +54,7 @@ export function decodeScene(buffer) {
 function check(header, arrays) {
   const perNode = ["column", "row", "level", "type", "label"];
   header.colourings.forEach((_, k) => perNode.push(`colour${k}`));
+  perNode.push(...["before", "after", "twin"].filter((name) => arrays[name]));
   const fits =
     perNode.every((name) => arrays[name]?.length === header.nodes) &&
     ["source", "target", "route"].every((name) => arrays[name]?.length === header.edges) &&
@@ -169,7 +170,16 @@ export class Scene {
   }
 
   path(i) {
-    return this.header.pathPrefix + i;
+    if (!this.before) return this.header.pathPrefix + i;
+    const [one, other] = [this.before, this.after].map((positions, side) =>
+      positions[i] ? this.header.pairPrefixes[side] + (positions[i] - 1) : "",
+    );
+    return !one || !other || one === other ? one || other : `${one} \u2192 ${other}`;
+  }
+
+  /** The other place of a node that moved from one graph to the other; -1 if it did not. */
+  twinOf(i) {
+    return this.twin ? this.twin[i] - 1 : -1;
   }
 
   /** Predecessors and successors of a node, in the order of the edges. */

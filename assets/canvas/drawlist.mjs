@@ -2,7 +2,7 @@
 
 import { addEdges } from "./edges.mjs";
 import { buildStrips, shiftsFor } from "./lod.mjs";
-import { pack, tints } from "./theme.mjs";
+import { Tints, pack } from "./theme.mjs";
 
 // Records are eight words, so that one is two texels of four words for the GPU.
 // Box: x, y, width, height as floats; fill, border as RGBA; two unused.
@@ -46,6 +46,7 @@ export class DrawList {
   mode = "boxes";
   visible = []; // nodes drawn as boxes, for labels
   #strips = null;
+  #tints = new Tints();
 
   box(x, y, width, height, fill, border) {
     const at = this.boxes.add();
@@ -91,7 +92,7 @@ export class DrawList {
     this.clear(theme);
     const { scale } = camera;
     const boxHeight = scene.cell.boxHeight * scale;
-    this.tint = tints(theme, scene.header.colourings[state.colouring], boxHeight);
+    this.tint = this.#tints.of(theme, scene.header.colourings[state.colouring], boxHeight);
     this.mode = scene.cell.height * scale < 3 ? "strips" : "boxes";
     const rounded = boxHeight >= 7;
     this.radius = rounded ? Math.min(5, boxHeight * 0.2) : 0;
@@ -111,8 +112,10 @@ export class DrawList {
     const inset = (cell.width - cell.boxWidth) / 2;
     const colour = scene[`colour${state.colouring}`];
     const { fill, border, count } = this.tint;
-    const { emphasis, selected } = state;
+    const { emphasis, selected, hovered } = state;
+    const twin = selected >= 0 ? scene.twinOf(selected) : -1;
     const accent = pack(theme.accent);
+    const muted = pack(theme.muted);
     const firstColumn = Math.max(0, scene.columnAt(view.left));
     for (let c = firstColumn; c < scene.columns && columnLeft[c] < view.right; c++) {
       const origin = bandRow[columnBand[c]];
@@ -129,9 +132,10 @@ export class DrawList {
           const back = Math.max(2, 3.5 * scale);
           this.box(left + back, at + back, width, height, fill[entry], border[entry]);
         }
-        if (i === selected) {
+        if (i === selected || i === hovered || i === twin) {
           const ring = Math.max(2, 3 * scale);
-          this.box(left - ring, at - ring, width + 2 * ring, height + 2 * ring, accent, accent);
+          const colour = i === selected || i === twin ? accent : muted;
+          this.box(left - ring, at - ring, width + 2 * ring, height + 2 * ring, colour, colour);
         }
         this.box(left, at, width, height, fill[entry], border[entry]);
         this.visible.push(i);

@@ -35,8 +35,10 @@ export function addEdges(list, scene, camera, theme, state) {
   draw(seen.near, MOST_NEAR, colourOf, width);
   draw(seen.within, MOST_WITHIN, colourOf, width);
   if (seen.marked.edges.length) {
-    const marked = pack(entryColour(theme, scene.header.colourings[state.colouring].legend[0]));
-    draw(seen.marked, MOST_NEAR, () => marked, Math.max(1.4, 2.4 * Math.min(1, scale)));
+    const { legend } = scene.header.colourings[state.colouring];
+    const marks = scene[`loudEdges${state.colouring}`];
+    const colours = legend.map((entry) => pack(entryColour(theme, entry)));
+    draw(seen.marked, MOST_NEAR, (e) => colours[marks[e] - 1], Math.max(1.4, 2.4 * Math.min(1, scale)));
   }
   const accent = pack(theme.accent);
   const loudWidth = Math.max(1.6, 2 * Math.min(1, scale));

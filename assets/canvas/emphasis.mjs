@@ -6,6 +6,7 @@ export const LOUD = 2;
 
 export class Emphasis {
   selected = -1;
+  hovered = -1; // pointed at in a linked canvas
   matches = null;
   colouring = 0;
   colouringName = null;
@@ -14,7 +15,7 @@ export class Emphasis {
   version = 0; // grows with each change, so that what was derived can be dropped
 
   start(scene) {
-    this.selected = -1;
+    this.selected = this.hovered = -1;
     this.matches = null;
     this.colouring = scene.colouringIndex(this.colouringName);
     this.#apply(scene);
@@ -47,5 +48,7 @@ export class Emphasis {
     for (const i of before) this.emphasis[i] = LOUD;
     for (const i of after) this.emphasis[i] = LOUD;
     this.emphasis[selected] = LOUD;
+    const twin = scene.twinOf(selected);
+    if (twin >= 0) this.emphasis[twin] = LOUD;
   }
 }

@@ -3,11 +3,15 @@
 const EASE_MS = 160;
 
 export class Motion {
-  /** `draw` draws now, `invalidate` with the next frame. */
-  constructor(camera, { draw, invalidate }) {
+  /** `draw` draws now, `invalidate` with the next frame; `moved` is called after each move. */
+  constructor(camera, { draw, invalidate, moved }) {
     this.camera = camera;
     this.draw = draw;
-    this.invalidate = invalidate;
+    this.invalidate = () => {
+      invalidate();
+      moved();
+    };
+    this.moved = moved;
     this.frame = null;
   }
 
@@ -47,6 +51,7 @@ export class Motion {
       });
       this.frame = t < 1 ? requestAnimationFrame(step) : null;
       this.draw();
+      this.moved();
     };
     this.frame = requestAnimationFrame(step);
   }

@@ -47,9 +47,17 @@ export function readTheme(host) {
  *
  * Small boxes are solid; larger ones turn to a tint on which text is readable.
  */
-export function tints(theme, { legend, strong }, boxHeight) {
-  if (kept.theme === theme && kept.legend === legend && kept.boxHeight === boxHeight) return kept.tints;
-  return (kept = { theme, legend, boxHeight, tints: makeTints(theme, legend, boxHeight, strong) }).tints;
+export class Tints {
+  #kept = {}; // those of the last frame: a legend may have thousands of kernels
+
+  of(theme, { legend, strong }, boxHeight) {
+    const kept = this.#kept;
+    if (kept.theme !== theme || kept.legend !== legend || kept.boxHeight !== boxHeight) {
+      const tints = makeTints(theme, legend, boxHeight, strong);
+      this.#kept = { theme, legend, boxHeight, tints };
+    }
+    return this.#kept.tints;
+  }
 }
 
 /** The colour of an entry on the ground of a theme. */
@@ -58,8 +66,6 @@ export function entryColour(theme, entry) {
   const base = parseColour(entry.colour);
   return theme.dark ? mix(base, [255, 255, 255], 0.22) : base;
 }
-
-let kept = {}; // those of the last frame: a legend may have thousands of kernels
 
 function makeTints(theme, legend, boxHeight, strong) {
   const large = Math.min(1, Math.max(0, (boxHeight - 6) / 7));
@@ -74,6 +80,10 @@ function makeTints(theme, legend, boxHeight, strong) {
       fill[level * count + c] = pack(mix(theme.background, colour, f));
       border[level * count + c] = pack(mix(theme.background, colour, b));
     };
+    if (entry.outline) {
+      [0, 1, 2].forEach((level) => put(level, 0.06, [0.5, 0.2, 0.9][level]));
+      return;
+    }
     put(0, strength, 0.85);
     put(1, strength * (theme.dark ? 0.25 : 0.3), 0.22);
     put(2, Math.min(1, strength * 1.35), 1);

@@ -2,6 +2,10 @@
 
 import { mergedWith } from "./lod.mjs";
 
+function mergedWords({ header, weight }) {
+  return header.merged ?? (weight ? "most of their time is" : "most are");
+}
+
 export class Tooltip {
   constructor(parent) {
     this.box = document.createElement("div");
@@ -33,7 +37,7 @@ export class Tooltip {
     const merged = shifts && mergedWith(scene, colour, i, shifts);
     this.merged.textContent =
       merged?.count > 1
-        ? `${merged.count} nodes are merged here, ${scene.weight ? "most of their time is" : "most are"} ${legend[merged.category].name}`
+        ? `${merged.count} nodes are merged here, ${mergedWords(scene)} ${legend[merged.category].name}`
         : "";
     this.box.hidden = false;
     const { clientWidth, clientHeight } = this.parent;

@@ -8,6 +8,7 @@ import { buildElements } from "./elements.mjs";
 import { Emphasis } from "./emphasis.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
+import { Link } from "./link.mjs";
 import { shiftsFor } from "./lod.mjs";
 import { Minimap } from "./minimap.mjs";
 import { Motion } from "./motion.mjs";
@@ -23,6 +24,8 @@ export class View {
   constructor(host, emit) {
     this.host = host;
     this.emit = emit; // (kind, detail) -> void
+    this.link = host.dataset.link ? Link.of(host.dataset.link) : null;
+    this.link?.add(this);
     this.scene = null;
     this.camera = new Camera();
     this.list = new DrawList();
@@ -30,6 +33,7 @@ export class View {
     this.motion = new Motion(this.camera, {
       draw: () => this.drawNow(),
       invalidate: () => this.invalidate(),
+      moved: () => this.link?.moved(this),
     });
     this.frames = 0;
     this.frameMs = 0;
@@ -103,7 +107,7 @@ export class View {
     const head = lines ? HEADER_ROOM + (lines - 1) * HEADER_LINE : 6;
     const foot = scene.bands > 1 ? WRAP_MARGIN + 4 : 6;
     this.camera.setBounds(0, -head, Math.max(1, scene.width), scene.height + foot);
-    this.camera.set(this.camera.fitted());
+    this.camera.set(this.link?.place(this.host.dataset.layout) ?? this.camera.fitted());
     this.unfitted = !this.root.clientWidth || !this.root.clientHeight;
     this.failure.hidden = true;
     this.notice.textContent = scene.nodes
@@ -193,6 +197,13 @@ export class View {
     this.motion.jump({ x, y, scale: this.camera.scale });
   }
 
+  /** Go where a linked canvas is. */
+  follow(place) {
+    this.motion.stop();
+    this.camera.set(place);
+    this.invalidate();
+  }
+
   fit() {
     if (this.scene) this.motion.ease(this.camera.fitted());
   }
@@ -221,6 +232,7 @@ export class View {
 
   hover(px, py) {
     const i = this.nodeAtScreen(px, py);
+    this.link?.hovered(this, i);
     this.canvas.style.cursor = i >= 0 ? "pointer" : "";
     if (i < 0) {
       this.tooltip.hide();
@@ -233,6 +245,7 @@ export class View {
 
   leave() {
     this.tooltip.hide();
+    this.link?.hovered(this, -1);
   }
 
   click(px, py) {
@@ -272,6 +285,7 @@ export class View {
   select(i, how) {
     if (!this.scene || i === this.state.selected) return;
     this.setSelection(i);
+    this.link?.selected(this, i);
     this.emit("select", {
       index: i < 0 ? null : i,
       path: i < 0 ? null : this.scene.path(i),
@@ -292,6 +306,13 @@ export class View {
     this.invalidate();
   }
 
+  /** Mark the node that is pointed at in a linked canvas. */
+  setHover(i) {
+    if (i === this.state.hovered) return;
+    this.state.hovered = i;
+    this.invalidate();
+  }
+
   setMatches(indices) {
     this.state.match(this.scene, indices);
     this.announcer.textContent = indices ? `${indices.length} nodes match` : "";
@@ -305,6 +326,7 @@ export class View {
 
   dispose() {
     this.motion.stop();
+    this.link?.remove(this);
     if (this.pending) cancelAnimationFrame(this.pending);
     this.resizeObserver.disconnect();
     this.themeObserver.disconnect();

@@ -12,6 +12,7 @@ export class ReplayView {
   constructor(host, emit) {
     this.host = host;
     this.emit = emit;
+    this.onMove = null; // called with what is shown, so that a linked replay can follow
     this.kind = host.dataset.kind === "strip" ? "strip" : "page";
     this.replay = null;
     this.selected = -1;
@@ -137,6 +138,15 @@ export class ReplayView {
     this.from = Math.max(first, Math.min(from, Math.max(last, first + 1) - span));
     this.to = this.from + span;
     this.invalidate();
+    this.onMove?.({ offset: this.from - first, span });
+  }
+
+  /** Show the part that a linked replay shows. */
+  follow({ offset, span }) {
+    if (!this.replay) return;
+    this.from = this.replay.first + offset;
+    this.to = this.from + span;
+    this.invalidate();
   }
 
   fit() {
@@ -257,7 +267,7 @@ export class ReplayView {
     this.facts.textContent = [
       replay.texts[replay.textIndex[i]],
       replay.types[replay.typeIndex[i]].name,
-      replay.path[i] ? `node ${replay.path[i]}` : "",
+      replay.path[i] ? `node ${replay.shown?.[i] ?? replay.path[i]}` : "",
       replay.lanes[replay.lane[i]],
       replay.critical[i] ? "on the critical path" : "",
     ].filter(Boolean).join(" · ");

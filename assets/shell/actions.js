@@ -23,8 +23,8 @@ window.cgShell = window.cgShell || {};
   // What a page, its panel and its matches depend on; pages say themselves what they are built from.
   const STORES = {
     place: ["page", "recording", "graph", "body"],
-    focus: ["page", "recording", "graph", "body", "node", "executable"],
-    query: ["page", "recording", "graph", "body", "search", "executable"],
+    focus: ["page", "recording", "graph", "body", "node", "executable", "after", "graph_after"],
+    query: ["page", "recording", "graph", "body", "search", "executable", "after", "graph_after"],
   };
 
   function fieldsOf(name, view) {
@@ -248,7 +248,10 @@ window.cgShell = window.cgShell || {};
   document.addEventListener("change", (event) => {
     if (event.target.closest("#colour")) shell.go({ colour: event.target.value });
     const choice = event.target.closest("[data-choose]");
-    if (choice) shell.go({ [choice.dataset.choose]: event.target.value });
+    if (choice) {
+      const also = JSON.parse(choice.dataset.also || "{}");
+      shell.go({ ...also, [choice.dataset.choose]: event.target.value });
+    }
   }, true);
 
   // Links of the panel and entries of the legend change a part of the view and keep the rest.

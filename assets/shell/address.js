@@ -2,7 +2,7 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view", "executable"];
+  const FIELDS = ["recording", "graph", "body", "node", "colour", "search", "view", "executable", "after", "graph_after"];
   const COLOURS = ["type", "kernel", "lane", "time", "path", "module", "operator", "phase", "source"];
 
   const prefix = () => shell.prefix || "/";
@@ -39,6 +39,8 @@ window.cgShell = window.cgShell || {};
     const next = Object.assign({}, now, changes);
     // An executable is one of its graph's.
     if (next.graph !== now.graph && changes.executable === undefined) next.executable = "";
+    // The other side of a comparison belongs to its page.
+    if (next.page !== "compare" && now.page === "compare") Object.assign(next, { after: "", graph_after: "" });
     const differs = (one, other) => one.pathname !== other.pathname || one.search !== other.search;
     if (!differs(shell.compose(next), shell.compose(now))) return;
     const url = shell.compose(next);

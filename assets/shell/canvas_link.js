@@ -2,23 +2,20 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
-  const state = { ready: false };
-  shell.canvas = state;
-
   const api = () => (window.dash_clientside || {}).cglens;
 
-  shell.mount = function (scene) {
-    state.ready = false;
-    api().mount(scene.src, scene.host);
-  };
+  // The canvases whose scene is shown: only they can take a selection, since the scene before has
+  // other nodes. Two of them show one comparison.
+  const shown = () => (api() ? [...document.querySelectorAll(".canvas-host[data-ready]")] : []);
 
-  // Only a scene that is shown can take a selection: the one before it has other nodes.
-  document.addEventListener("cglens:ready", () => {
-    state.ready = true;
+  shell.mount = (scene) => api().mount(scene.src, scene.host);
+
+  document.addEventListener("cglens:ready", (event) => {
     shell.apply(shell.view());
     // They may have come before the scene did.
     const found = shell.matches;
-    api().setMatches(found && found.search === shell.view().search ? found.indices : null);
+    const matches = found && found.search === shell.view().search ? found.indices : null;
+    api().setMatches(matches, event.target.id);
   });
 
   // Show the parts of a view that need no new scene.
@@ -50,10 +47,10 @@ window.cgShell = window.cgShell || {};
       const at = view.body ? `${view.body}/` : "";
       window.cgReplay.setSelection(view.node === null ? null : at + view.node);
     }
-    const canvas = api();
-    if (!state.ready || !canvas) return;
-    canvas.setColouring(view.colour);
-    canvas.setSelection(view.node);
+    for (const { id } of shown()) {
+      api().setColouring(view.colour, id);
+      api().setSelection(view.node, id);
+    }
   };
 
   // A legend that does not fit on its line says so with a button.
@@ -93,13 +90,11 @@ window.cgShell = window.cgShell || {};
       const body = shell.view().body;
       window.cgReplay.setMatches(indices && indices.map((index) => (body ? `${body}/${index}` : String(index))));
     }
-    const canvas = api();
-    if (state.ready && canvas) canvas.setMatches(indices);
+    for (const { id } of shown()) api().setMatches(indices, id);
   };
 
   shell.fit = function () {
-    const canvas = api();
-    if (state.ready && canvas) canvas.fit();
+    for (const { id } of shown()) api().fit(id);
     if (window.cgReplay) window.cgReplay.fit();
   };
 })(window.cgShell);

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -17,6 +19,7 @@ def choice(
     label: str,
     title: str = "",
     class_name: str = "",
+    also: Mapping[str, Any] | None = None,
 ) -> Component:
     """Return a list of choices; the browser writes the chosen one into the address.
 
@@ -31,6 +34,8 @@ def choice(
     label : str
         For those who do not see it.
     title, class_name : str
+    also : mapping, optional
+        Other parts of the view that change with it.
     """
     return html.Div(
         html.Select(
@@ -39,5 +44,5 @@ def choice(
         ),
         className=f"choice {class_name}".rstrip(),
         title=title or None,
-        **attributes(data_choose=field),
+        **attributes(data_choose=field, **({"data_also": json.dumps(also)} if also else {})),
     )
