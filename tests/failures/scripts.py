@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.helpers.script_headers import field, marked
 
 HERE = Path(__file__).resolve().parent
 ZOO = HERE / "zoo"
@@ -42,18 +43,13 @@ def silent() -> list[Script]:
 
 def _read(path: Path, marker: str) -> Script:
     text = path.read_text(encoding="utf-8")
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if marker in line]
+    lines = marked(text, marker)
     if len(lines) != 1:
         raise ValueError(f"{path}: expected one line with {marker!r}, found {len(lines)}")
     return Script(
         path=path,
-        kind=_field(text, "kind"),
+        kind=field(text, "kind"),
         line=lines[0],
-        left_out=_field(text, "left out"),
-        gpus=int(_field(text, "gpus") or 1),
+        left_out=field(text, "left out"),
+        gpus=int(field(text, "gpus") or 1),
     )
-
-
-def _field(text: str, name: str) -> str:
-    found = re.search(rf"^{name}: (.+)$", text, re.M)
-    return found.group(1).strip() if found else ""

@@ -8,14 +8,12 @@ the same torch and driver it is not run again, unless ``ZOO_PLAIN=1``.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,12 +25,12 @@ from capture.failures import kind_of
 from capture.model import GraphInfo, Recording
 from tests.failures.scripts import HERE, Script, silent, zoo
 from tests.gpu.conftest import environment
+from tests.gpu.zoo_report import ZooReport
 
 torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORT = HERE / "report.json"
-ENVIRONMENT = ("commit", "python", "versions", "cuda_driver", "gpus", "display_driver")
+REPORT = ZooReport(HERE / "report.json", "failures.json")
 # What differs from run to run: addresses, sizes and processes.
 VARIES = re.compile(r"0x[0-9a-f]+|[0-9.]+ [GM]iB|[Pp]rocess \d+")
 MAX_FRAMES = 12
@@ -88,7 +86,7 @@ def last_error(text: str) -> str:
 
 def plain(script: Script, folder: Path) -> dict[str, Any]:
     """Return how a script ends without recording."""
-    document = _report()
+    document = REPORT.read()
     known = document["scripts"].get(script.name, {}).get("unrecorded")
     now = environment()
     same = all(document.get(name) == now.get(name) for name in ("display_driver", "gpus"))
@@ -96,31 +94,6 @@ def plain(script: Script, folder: Path) -> dict[str, Any]:
     if known and same and torchs[0] == torchs[1] and os.environ.get("ZOO_PLAIN") != "1":
         return dict(known)
     return outcome(_run([sys.executable, str(script.path)], folder))
-
-
-def _report() -> dict[str, Any]:
-    try:
-        return dict(json.loads(REPORT.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {"scripts": {}}
-
-
-def write(name: str, entry: dict[str, Any]) -> None:
-    """Put one entry into the report; tests of other processes do so at the same time."""
-    with open(Path(tempfile.gettempdir()) / "cglens-zoo.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        scripts = _report()["scripts"] | {name: entry}
-        now = environment()
-        known = {script.name for script in zoo()}
-        document = {
-            **{key: now[key] for key in ENVIRONMENT if key in now},
-            "scripts": {key: scripts[key] for key in sorted(scripts) if key in known},
-        }
-        text = json.dumps(document, indent=1) + "\n"
-        REPORT.write_text(text, encoding="utf-8")
-        beside = os.environ.get("GPU_REPORT")
-        if beside:
-            Path(beside).with_name("failures.json").write_text(text, encoding="utf-8")
 
 
 def entry_of(script: Script, ran: Ran, unrecorded: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +163,8 @@ def test_kind_line_and_advice_with_the_users_own_error(
 ) -> None:
     ran = record(script)
     unrecorded = plain(script, tmp_path)
-    write(script.name, entry_of(script, ran, unrecorded))
+    entry = entry_of(script, ran, unrecorded)
+    REPORT.write(script.name, [known.name for known in zoo()], lambda _: entry)
 
     assert outcome(ran.done) == unrecorded
     found = ran.failures()

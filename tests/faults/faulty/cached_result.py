@@ -1,0 +1,26 @@
+"""Capture a function that remembers its result: there is nothing left to do.
+
+finding: empty_graph
+severity: warning
+"""
+
+import functools
+
+import torch
+
+tables = {"cos": torch.randn(1 << 20, device="cuda")}
+
+
+@functools.cache
+def embedded(name: str) -> torch.Tensor:
+    return (tables[name] * 2).cos()
+
+
+embedded("cos")  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = embedded("cos")
+graph.replay()
+torch.cuda.synchronize()

@@ -1,0 +1,18 @@
+"""Free the input of a graph before its capture has ended.
+
+finding: stale_pointers
+severity: warning
+"""
+
+import torch
+
+x = torch.randn(2048, 512, device="cuda")  # <- told
+torch.softmax(x, -1)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = torch.softmax(x, -1)  # <- node
+    del x
+graph.replay()
+torch.cuda.synchronize()

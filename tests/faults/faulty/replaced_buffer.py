@@ -1,0 +1,23 @@
+"""Reset the running mean of a normalisation with a new tensor.
+
+finding: rebound_storage
+severity: warning
+text: running_mean
+"""
+
+import torch
+
+norm = torch.nn.BatchNorm2d(256).cuda().eval().requires_grad_(False)
+x = torch.randn(8, 256, 32, 32, device="cuda")
+norm(x).relu()  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = norm(x)  # <- node
+    z = y.relu()
+graph.replay()
+torch.cuda.synchronize()
+norm.running_mean = torch.full((256,), 0.5, device="cuda")
+graph.replay()
+torch.cuda.synchronize()

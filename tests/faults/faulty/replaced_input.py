@@ -1,0 +1,20 @@
+"""Put the next batch into the variable of the input, and not into its tensor.
+
+finding: freed_later
+severity: notice
+"""
+
+import torch
+
+batch = torch.randn(2048, 512, device="cuda")
+torch.softmax(batch, -1)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    result = torch.softmax(batch, -1)  # <- node
+for _ in range(3):
+    fresh = torch.randn(2048, 512, device="cuda")
+    batch = fresh  # <- told
+    graph.replay()
+torch.cuda.synchronize()

@@ -1,0 +1,26 @@
+"""Merge an adapter into a weight by replacing the parameter.
+
+finding: rebound_storage
+severity: warning
+text: Linear: weight
+"""
+
+import torch
+
+model = torch.nn.Linear(1024, 1024).cuda().requires_grad_(False)
+x = torch.randn(256, 1024, device="cuda")
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    model(x)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = model(x)  # <- node
+    z = y.relu()
+graph.replay()
+torch.cuda.synchronize()
+adapter = torch.randn(1024, 1024, device="cuda")
+model.weight = torch.nn.Parameter(model.weight + adapter, requires_grad=False)
+graph.replay()
+torch.cuda.synchronize()

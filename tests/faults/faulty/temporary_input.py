@@ -1,0 +1,22 @@
+"""Capture a function of a converted input that nobody keeps.
+
+finding: freed_later
+severity: notice
+"""
+
+import torch
+
+
+def capture(batch: torch.Tensor) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
+    torch.softmax(batch, -1)  # warm
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = torch.softmax(batch, -1)  # <- node
+    return graph, result
+
+
+tokens = torch.randint(0, 9, (2048, 512), device="cuda")
+graph, y = capture(tokens.float())  # <- told
+graph.replay()
+torch.cuda.synchronize()

@@ -1,0 +1,24 @@
+"""Allocate inside a graph, and free nothing.
+
+finding: memory_nodes
+severity: notice
+node: mem_alloc
+"""
+
+import torch
+from cuda.bindings import runtime
+
+x = torch.randn(1 << 20, device="cuda")
+x.mul(2)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x * 2
+    stream = torch.cuda.current_stream().cuda_stream
+    error, scratch = runtime.cudaMallocAsync(1 << 22, stream)
+    torch.cuda.check_error(int(error))
+    torch.cuda.check_error(int(runtime.cudaMemsetAsync(scratch, 0, 1 << 22, stream)[0]))
+    torch.cuda.check_error(int(error))
+graph.replay()
+torch.cuda.synchronize()

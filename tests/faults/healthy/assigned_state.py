@@ -1,0 +1,22 @@
+"""Load a state into the tensors that were captured."""
+
+import torch
+
+model = torch.nn.Linear(1024, 1024).cuda().requires_grad_(False)
+x = torch.randn(256, 1024, device="cuda")
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    model(x)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = model(x)
+    z = y.relu()
+graph.replay()
+torch.cuda.synchronize()
+before = model.state_dict()
+trained = {name: torch.randn_like(value) for name, value in before.items()}
+model.load_state_dict(trained)
+graph.replay()
+torch.cuda.synchronize()

@@ -1,0 +1,19 @@
+"""Multiply by a tensor that is filled from step to step."""
+
+import torch
+
+x = torch.randn(1 << 20, device="cuda")
+scale = torch.ones((), device="cuda")
+(x * scale * 0.25).relu()  # warm
+torch.cuda.synchronize()
+
+graphs, outputs = [], []
+for step in (1, 2):
+    factor = scale.fill_(0.25 * step)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * factor
+        outputs.append(y.relu())
+    graphs.append(graph)
+    graph.replay()
+torch.cuda.synchronize()

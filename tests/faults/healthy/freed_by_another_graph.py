@@ -1,0 +1,32 @@
+"""Allocate and free in each of two graphs."""
+
+import torch
+from cuda.bindings import runtime
+
+x = torch.randn(1 << 20, device="cuda")
+x.mul(2)  # warm
+torch.cuda.synchronize()
+
+
+def take() -> int:
+    error, scratch = runtime.cudaMallocAsync(1 << 22, torch.cuda.current_stream().cuda_stream)
+    torch.cuda.check_error(int(error))
+    return scratch
+
+
+def release(scratch: int) -> None:
+    answer = runtime.cudaFreeAsync(scratch, torch.cuda.current_stream().cuda_stream)
+    torch.cuda.check_error(int(answer[0]))
+
+
+first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+with torch.cuda.graph(first):
+    y = x * 2
+    scratch = take()
+    z = release(scratch)
+with torch.cuda.graph(second):
+    release(take())
+    z = y * 2
+first.replay()
+second.replay()
+torch.cuda.synchronize()

@@ -1,0 +1,16 @@
+"""Keep the input of a graph as long as the graph."""
+
+import torch
+
+x = torch.randn(2048, 512, device="cuda")
+torch.softmax(x, -1)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = torch.softmax(x, -1)
+graph.replay()
+torch.cuda.synchronize()
+x.normal_()
+graph.replay()
+torch.cuda.synchronize()

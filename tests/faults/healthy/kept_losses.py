@@ -1,0 +1,19 @@
+"""Keep the numbers of every graph that was captured once and dropped."""
+
+import torch
+
+x = torch.randn(1 << 20, device="cuda")
+(x * 2).square().mean()  # warm
+torch.cuda.synchronize()
+
+losses = []
+for _ in range(3):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        hidden = x.expand(8, -1) * 2
+        loss = hidden.square().mean()
+        del hidden
+    graph.replay()
+    losses.append(loss.item())
+    del graph, loss
+torch.cuda.synchronize()

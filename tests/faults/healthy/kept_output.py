@@ -1,0 +1,18 @@
+"""Keep a copy of the output of a graph that is gone."""
+
+import torch
+
+x = torch.randn(1 << 22, device="cuda")
+(x * 2 + 1).relu()  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    scaled = x * 2
+    shifted = scaled + 1
+    y = torch.relu(shifted)
+    del scaled, shifted
+graph.replay()
+torch.cuda.synchronize()
+result = y.clone()
+del y, graph

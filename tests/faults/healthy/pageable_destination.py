@@ -1,0 +1,19 @@
+"""Copy a result to pinned host memory in a graph."""
+
+import torch
+from cuda.bindings import runtime
+
+x = torch.randn(1 << 20, device="cuda")
+host = torch.ones(1 << 20, pin_memory=True)
+x.mul(2)  # warm
+torch.cuda.synchronize()
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    stream = torch.cuda.current_stream().cuda_stream
+    y = x * 2
+    kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost
+    answer = runtime.cudaMemcpyAsync(host.data_ptr(), y.data_ptr(), y.nbytes, kind, stream)
+    torch.cuda.check_error(int(answer[0]))
+graph.replay()
+torch.cuda.synchronize()

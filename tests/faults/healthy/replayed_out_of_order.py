@@ -1,0 +1,22 @@
+"""Replay graphs of one pool in the order in which they were captured."""
+
+import torch
+
+x = torch.randn(2048, 512, device="cuda")
+torch.softmax(x * 2, -1).sum(-1)  # warm
+torch.cuda.synchronize()
+
+pool = torch.cuda.graph_pool_handle()
+graphs, outputs = [], []
+for depth in (3, 1):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        hidden = x
+        for _ in range(depth):
+            hidden = torch.softmax(hidden, -1)
+    graphs.append(graph)
+    outputs.append(hidden)
+torch.cuda.synchronize()
+for graph in list(graphs):
+    graph.replay()
+total = sum(output.sum().item() for output in outputs)

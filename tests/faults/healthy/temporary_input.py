@@ -1,0 +1,18 @@
+"""Keep the converted input that was captured."""
+
+import torch
+
+
+def capture(batch: torch.Tensor) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
+    torch.softmax(batch, -1)  # warm
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = torch.softmax(batch, -1)
+    return graph, result
+
+
+tokens = torch.randint(0, 9, (2048, 512), device="cuda").float()
+graph, y = capture(tokens)
+graph.replay()
+torch.cuda.synchronize()
