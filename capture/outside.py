@@ -67,7 +67,8 @@ class Said(msgspec.Struct, kw_only=True, omit_defaults=True):
     Attributes
     ----------
     kind : str
-        ``"skipped"``: a graph that was not made; ``"break"``: a graph break of the tracer;
+        ``"skipped"``: a graph that was not made; ``"parted"``: operators that run between the
+        graphs of a function; ``"break"``: a graph break of the tracer;
         ``"warned"``: anything else about its graphs.
     text : str
     place : str

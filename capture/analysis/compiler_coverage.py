@@ -30,7 +30,12 @@ COLUMNS = [
     Column("replays", Unit.COUNT),
 ]
 NONE = "nothing in this recording was compiled by torch.compile"
-WORDS = {"skipped": "left out", "break": "graph break", "warned": "warning"}
+WORDS = {
+    "skipped": "left out",
+    "parted": "between graphs",
+    "break": "graph break",
+    "warned": "warning",
+}
 
 
 def run(recording: Recording, rows: int = 200) -> Result:
@@ -63,6 +68,7 @@ def run(recording: Recording, rows: int = 200) -> Result:
     ]
     skipped = sum(item.count for item in said if item.kind == "skipped")
     skipped = max(skipped, counters.get("cudagraph_skips", 0))
+    parted = sum(item.count for item in said if item.kind == "parted")
     breaks = sum(item.count for item in said if item.kind == "break")
     result = Result(
         figures={
@@ -80,7 +86,13 @@ def run(recording: Recording, rows: int = 200) -> Result:
         "torch.compile recorded {graphs} graphs of {functions} functions, {again} of them again "
         "for other inputs; it left out {skipped} and broke its trace {breaks} times."
     )
-    if skipped or again:
+    if parted:
+        result.figures["parted"] = Quantity(parted, Unit.COUNT)
+        result.notes.append(
+            "{parted} operators run between graphs, because the compiler parts a function around "
+            "what cannot be in one. What it took from its cache is not counted here."
+        )
+    if skipped or again or parted:
         result.severity = Severity.NOTICE
     if "unique_graphs" in counters:
         result.figures["traced"] = Quantity(counters["unique_graphs"], Unit.COUNT)

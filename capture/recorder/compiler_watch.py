@@ -1,7 +1,9 @@
 """What torch.compile says of its graphs: its counters, and its log as it goes by.
 
 Nothing of torch is imported here. The log is overheard by a filter, which sees what a logger
-handles and changes nothing of where that goes; a handler would, for loggers without one.
+handles and changes nothing of where that goes; a handler would, for loggers without one. Since
+torch 2.9 the compiler parts a function around operators that cannot be in a graph and says so
+nowhere; the reason is what a method of its scheduler returns.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ import logging
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..outside import Compilation, Said
+from .import_watch import after_import
+from .replaced import ReplacedAttributes
 
 LOGGERS = tuple(
     f"torch._inductor.{module}.__{artifact}"
@@ -23,6 +29,8 @@ LOGGERS = tuple(
 MOST_SAID = 200
 MOST_TEXT = 1000
 SKIPS = ("skipping cudagraph", "skip cudagraph", "disabling cudagraph")
+SCHEDULER = "torch._inductor.scheduler"
+_NO_GRAPHS = "partition includes all ops when cudagraphs is disabled"
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -31,18 +39,50 @@ class CompilerWatch:
 
     def __init__(self) -> None:
         self._said: Counter[tuple[str, str, str]] = Counter()
+        self._parted: dict[tuple[str, str], set[str]] = {}
         self._filter = _Overhear(self)
+        self._replaced = ReplacedAttributes()
         for name in LOGGERS:
             logging.getLogger(name).addFilter(self._filter)
+        after_import(SCHEDULER, self._listen_to_partitions)
+
+    def _listen_to_partitions(self) -> None:
+        kind = getattr(sys.modules.get(SCHEDULER), "Scheduler", None)
+        if kind is None:
+            return
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def should_partition(scheduler: Any, node: Any, *args: Any, **kwargs: Any) -> Any:
+                reason = original(scheduler, node, *args, **kwargs)
+                if reason:
+                    with suppress(Exception):
+                        self.part(reason, node)
+                return reason
+
+            return should_partition
+
+        self._replaced.replace(kind, "should_partition", make)
+
+    def part(self, reason: Any, node: Any) -> None:
+        """Keep why an operator of the compiler's scheduler is not in a graph."""
+        if reason == _NO_GRAPHS or getattr(node, "snodes", None):
+            return  # of a fused node each part is asked for as well
+        text = "not in a graph: " + (reason if isinstance(reason, str) else "the compiler's choice")
+        traced = next(iter(node.node.get_origins()), None)
+        _, place = first_line(str(getattr(traced, "stack_trace", "") or ""))
+        if len(self._parted) < MOST_SAID or (text, place) in self._parted:
+            self._parted.setdefault((text[:MOST_TEXT], place), set()).add(str(node.get_name()))
 
     def stop(self) -> None:
-        """Leave the loggers as they were."""
+        """Leave the loggers and the compiler as they were."""
+        self._replaced.put_back()
         for name in LOGGERS:
             logging.getLogger(name).removeFilter(self._filter)
 
     def forget(self) -> None:
         """Begin anew, in a forked child."""
         self._said.clear()
+        self._parted.clear()
 
     def hear(self, record: logging.LogRecord) -> None:
         """Keep a message of at least the level of a warning."""
@@ -66,6 +106,10 @@ class CompilerWatch:
         said = [
             Said(kind=kind, text=text, place=place, count=count)
             for (kind, text, place), count in self._said.most_common()
+        ]
+        said += [
+            Said(kind="parted", text=text, place=place, count=len(names))
+            for (text, place), names in self._parted.items()
         ]
         for reason, count in list(breaks.items())[:MOST_SAID]:
             text, place = first_line(str(reason))

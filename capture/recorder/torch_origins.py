@@ -37,6 +37,7 @@ KEY = "Fake"
 RESERVED = frozenset({"prim"})
 """Namespaces that torch lets nobody add to."""
 UNSEEN = (
+    "_unsafe_view",
     "alias",
     "as_strided",
     "detach",
@@ -44,6 +45,7 @@ UNSEEN = (
     "empty.memory_format",
     "empty_like",
     "empty_strided",
+    "expand",
     "new_empty",
     "new_empty_strided",
     "permute",
@@ -54,8 +56,10 @@ UNSEEN = (
     "unsqueeze",
     "view",
 )
-"""Operators that are passed over: they and their derivatives launch nothing. torch also makes
-tensor subclasses of what ``detach`` and ``alias`` return, which must not have been in Python."""
+"""Operators that are passed over: they launch nothing. Nor do derivatives, but for those of
+``expand`` and ``_unsafe_view``: matrix products call them, and their forward is found in what was
+called next to them. torch also makes tensor subclasses of what ``detach`` and ``alias`` return,
+which must not have been in Python."""
 
 
 class Watcher:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 LAUNCHING_NOTHING = frozenset(
     f"aten.{name}"
     for name in (
-        "_unsafe_view.default",
         "diagonal.default",
-        "expand.default",
         "lift_fresh.default",
         "select.int",
         "slice.Tensor",

@@ -16,6 +16,8 @@ from .origins.stacks import NO_BASE, NO_STACK, Base, Stacks
 from .origins.watched import Forward, Forwards, Operator, Thread, Watched
 from .torch_origins_reading import argument_reader, variable_reader
 
+TRAILING = "aten._unsafe_view.default"
+"""An operator that is passed over, and that others call as their last."""
 _LEAVING = ("capture_begin", "__enter__", "enter_context")
 """Functions that begin a capture and return."""
 
@@ -106,9 +108,14 @@ class Rows:
         )  # fmt: skip
         if watched.log.at_us is not None:
             watched.log.at_us.append(time_ns() // 1000)
-        if number != thread.number:
-            self.forwards.remember(thread.number, number, Forward(name, stack, module))
+        first = thread.number
+        if number != first:
+            if number != first + 1:
+                trailing = Forward(TRAILING, thread.last_stack, thread.last_module)
+                self.forwards.remember(first, number - 1, trailing)
+            self.forwards.remember(first, number, Forward(name, stack, module))
             thread.number = number
+        thread.last_stack, thread.last_module = stack, module
 
     def _where(self, watched: Watched, frame: FrameType | None) -> tuple[int, int, str, int]:
         """Return (stack, module, autograd node, its number) of what runs."""

@@ -95,7 +95,7 @@ def ours(chain: Callable[[], None], nodes: int) -> dict[str, Any]:
                 graph.replay()
                 torch.cuda.synchronize()
         recording = lens.read(path)
-    (found,) = (recording.timings(name) for name in recording.timed)
+        (found,) = (recording.timings(name) for name in recording.timed)
     assert found is not None
     assert len(found.node) == nodes, f"{len(found.node)} of {nodes} nodes were timed"
     return {

@@ -103,13 +103,16 @@ def test_what_the_compiler_left_out_is_said(tmp_path: Path) -> None:
     assert len({item["function"] for item in compiled}) >= 3
     assert all(item["inputs"] >= 1 for item in compiled)
     found = recording.evidence("compilation", "0")
-    skipped = [item for item in found.said if item.kind == "skipped"]
-    assert any("cpu" in item.text for item in skipped), found.said
+    # Up to torch 2.8 the whole function is left out; since then its operators on the host are.
+    left_out = [item for item in found.said if item.kind in ("skipped", "parted")]
+    assert any("cpu" in item.text for item in left_out), found.said
+    assert any(item.place.endswith("script.py:5") for item in left_out), found.said
     assert any(item.kind == "break" for item in found.said)
-    assert found.counters["cudagraph_skips"] >= 1
     result = run_analysis("compiler_coverage", recording)
     assert result.present
-    assert {row[0] for row in result.rows} >= {"recorded", "left out", "graph break"}
+    said = {row[0] for row in result.rows}
+    assert said >= {"recorded", "graph break"}
+    assert said & {"left out", "between graphs"}
 
 
 def test_what_a_dry_run_says_is_so_on_hardware() -> None:

@@ -1,12 +1,14 @@
 """Runs dry runs one after another in forks of one process that has imported torch already.
 
-``forked.py FOLDER SCRIPT...`` writes ``FOLDER/NAME.json`` for each script. Importing torch takes
-seconds and a dry run of a small script a tenth of one.
+``forked.py FOLDER`` reads lines ``NAME KIND TARGET ARGS...``, each a list in JSON, and writes
+``FOLDER/NAME.json`` for each. Importing torch takes seconds and a dry run of a small script a tenth
+of one.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,8 +18,8 @@ RECORDER = ROOT / "capture" / "recorder"
 
 
 def main() -> None:
-    """Fork once for each script."""
-    folder, *scripts = sys.argv[1:]
+    """Fork once for each workload."""
+    (folder,) = sys.argv[1:]
     sys.path.insert(0, str(RECORDER))
     runner = importlib.import_module("ready_runner")
     del sys.path[0]
@@ -25,11 +27,11 @@ def main() -> None:
     bootstrap.load()
     importlib.import_module(bootstrap.PRIVATE + ".recorder.torch_ready")
     _import_what_operators_need()
-    for script in scripts:
+    for line in sys.stdin.read().splitlines():
+        name, *words = json.loads(line)
         child = os.fork()
         if child == 0:
-            result = Path(folder) / f"{Path(script).stem}.json"
-            sys.argv = ["ready_runner.py", str(result), "60", "script", script]
+            sys.argv = ["ready_runner.py", str(Path(folder) / f"{name}.json"), "60", *words]
             runner.main()
         os.waitpid(child, 0)
 
@@ -41,7 +43,10 @@ def _import_what_operators_need() -> None:
     with FakeTensorMode():
         layer = torch.nn.TransformerEncoderLayer(4, 2)
         optimizer = torch.optim.AdamW(layer.parameters())
-        layer(torch.randn(2, 2, 4)).sum().backward()
+        layer(torch.randn(2, 2, 4))
+        # No backward: autograd's threads, where torch knows CUDA, do not live on in a fork.
+        for parameter in layer.parameters():
+            parameter.grad = torch.empty_like(parameter)
         optimizer.step()
 
 

@@ -10,6 +10,7 @@ from types import FrameType, SimpleNamespace
 
 import pytest
 
+from capture.recorder import compiler_watch
 from capture.recorder.compiler_watch import LOGGERS, MOST_SAID, CompilerWatch
 from capture.recorder.places import locate
 from tests.recorder.conftest import Workplace
@@ -140,3 +141,41 @@ def test_a_recorded_process_leaves_it_in_the_recording(place: Workplace) -> None
     shown = place.cglens("info", "out.cgl")
     assert "Coverage of torch.compile" in shown.out
     assert "mutated inputs" in shown.out
+
+
+class Node:
+    """A node of the compiler's scheduler, made up."""
+
+    def __init__(self, name: str, stack: str) -> None:
+        self.node = SimpleNamespace(get_origins=lambda: [SimpleNamespace(stack_trace=stack)])
+        self._name = name
+
+    def get_name(self) -> str:
+        return self._name
+
+
+def test_operators_that_the_compiler_keeps_out_of_graphs_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Scheduler:
+        def should_partition(self, node: Node) -> str | None:
+            return {"buf0": "cpu ops", "buf1": "cpu ops"}.get(node.get_name())
+
+    original = Scheduler.should_partition
+    monkeypatch.delitem(sys.modules, "torch._dynamo.utils", raising=False)
+    module = SimpleNamespace(Scheduler=Scheduler)
+    monkeypatch.setitem(sys.modules, compiler_watch.SCHEDULER, module)
+    watch = CompilerWatch()
+    stack = '  File "/a/train.py", line 5, in on_host\n    return c + 1\n'
+    scheduler = Scheduler()
+    answers = [
+        scheduler.should_partition(Node(name, stack)) for name in ("buf0", "buf0", "buf1", "buf2")
+    ]
+    assert answers == ["cpu ops", "cpu ops", "cpu ops", None]
+    found = watch.collect()
+    assert found is not None
+    assert [(item.kind, item.text, item.place, item.count) for item in found.said] == [
+        ("parted", "not in a graph: cpu ops", "/a/train.py:5", 2)
+    ]
+    watch.stop()
+    assert Scheduler.should_partition is original

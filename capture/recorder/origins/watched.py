@@ -16,7 +16,7 @@ from .stacks import Base
 MAX_FORWARDS = 50_000
 """Autograd nodes whose forward is remembered for a backward in another graph."""
 MOST_NODES_A_CALL = 64
-MOST_OF_ONE_NUMBER = 4
+MOST_OF_ONE_NUMBER = 6
 """Threads number their autograd nodes each for itself."""
 
 
@@ -27,9 +27,13 @@ class Thread:
     ----------
     number : int
         The number that its next autograd node would have had when it last was looked at.
+    last_stack, last_module : int
+        Where an operator that is passed over was called, if what was seen last has called it.
     """
 
-    __slots__ = ("driver", "ident", "kept_labels", "labels", "number", "tips")
+    __slots__ = (
+        "driver", "ident", "kept_labels", "labels", "last_module", "last_stack", "number", "tips",
+    )  # fmt: skip
 
     def __init__(self, driver: Driver, ident: int, number: int) -> None:
         self.driver = driver
@@ -37,6 +41,7 @@ class Thread:
         self.labels = labels.stack_of(ident)
         self.kept_labels = len(self.labels)
         self.number = number
+        self.last_stack = self.last_module = -1
         self.tips: dict[int, Callable[[], Tip]] = {}
 
     def tip(self, stream: int) -> Callable[[], Tip]:
