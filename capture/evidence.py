@@ -32,6 +32,7 @@ from .origins import PHASES, Origins
 from .outside import WORK_COLUMNS, Compilation, Outside
 from .timings import NODE_COLUMNS as TIMING_COLUMNS
 from .timings import Timings
+from .updates import ANSWER_COLUMNS, Updates, name_graphs, updates_told
 from .writes import WATCHED_COLUMNS, WRITE_COLUMNS, Writes
 from .writes import told as writes_told
 
@@ -67,6 +68,8 @@ class StoredKind(NamedTuple):
         Fields that map names to long texts, which many items have in common.
     check : callable
         Raises :class:`FormatError` where an item contradicts itself, beyond its columns' lengths.
+    name_graphs : callable
+        Puts the recording's keys of other graphs into an item, by their serials in the process.
     """
 
     name: str
@@ -77,6 +80,7 @@ class StoredKind(NamedTuple):
     told: Callable[[Any], tuple[str, str]]
     texts: tuple[str, ...] = ()
     check: Callable[[Any, str], None] = lambda item, where: None
+    name_graphs: Callable[[Any, dict[int, str]], None] = lambda item, keys: None
 
     def lengths(self, item: Any) -> Iterator[tuple[Columns, dict[str, int]]]:
         """Yield the columns of every part that an item has, with their lengths."""
@@ -315,6 +319,16 @@ WRITES = StoredKind(
     told=writes_told,
 )
 
-_KINDS = (TIMINGS, BENCHMARKS, ORIGINS, MEMORY, SNAPSHOTS, OUTSIDE, COMPILATION, WRITES)
+UPDATES = StoredKind(
+    name="updates",
+    noun="answers of the driver about updates",
+    struct=Updates,
+    owner="graph",
+    columns=(Columns("", ANSWER_COLUMNS, key="after"),),
+    told=updates_told,
+    name_graphs=name_graphs,
+)
+
+_KINDS = (TIMINGS, BENCHMARKS, ORIGINS, MEMORY, SNAPSHOTS, OUTSIDE, COMPILATION, WRITES, UPDATES)
 STORED = {kind.name: kind for kind in _KINDS}
 """Every stored kind of evidence, by name."""

@@ -26,6 +26,7 @@ CAPTURE = {
     "memory_checks": {"errors", "memory_after", "memory_map"},
     "outside": set(),
     "writes": set(),
+    "updates": set(),
     "evidence": {
         "errors",
         "timings",
@@ -36,8 +37,19 @@ CAPTURE = {
         "memory_checks",
         "outside",
         "writes",
+        "updates",
     },
-    "model": {"errors", "timings", "benchmarks", "origins", "memory_map", "evidence", "writes"},
+    "model": {
+        "errors",
+        "timings",
+        "benchmarks",
+        "origins",
+        "memory_map",
+        "evidence",
+        "writes",
+        "updates",
+    },
+    "noticed": {"model"},
     "columns": {"errors"},
     "files": {"errors"},
     "measure_request": {"errors"},
@@ -55,7 +67,7 @@ CAPTURE = {
 _LOW = {*CAPTURE, "extract"}
 CAPTURE |= {
     "extract": {"errors", "model", "driver", "nodes", "names"},
-    "analysis": _LOW,
+    "analysis": {*_LOW, "compare"},  # graphs of one recording are compared, lazily
     "compare": {*_LOW, "analysis", "formats"},  # files are opened where paths are given
     "formats": {*_LOW, "recorder"},  # a folder is read by the recorder's assemble, lazily
     "recorder": {*_LOW, "formats", "analysis"},

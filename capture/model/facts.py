@@ -21,6 +21,7 @@ class EvidenceKind(StrEnum):
     MEMORY = "memory"
     BENCHMARKS = "benchmarks"
     WRITES = "writes"
+    UPDATES = "updates"
 
 
 class Evidence(msgspec.Struct, kw_only=True, omit_defaults=True):

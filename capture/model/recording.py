@@ -12,6 +12,7 @@ from ..evidence import STORED
 from ..memory_map import Memory, Snapshot
 from ..origins import Origins
 from ..timings import Timings
+from ..updates import Updates
 from ..writes import Writes
 from .facts import Event, Executable, GraphInfo, Metadata, Process
 from .graph import Extra, Graph
@@ -225,6 +226,17 @@ class Recording:
             What is stored is damaged.
         """
         found: Memory | None = self.evidence("memory", key)
+        return found
+
+    def updates(self, key: str) -> Updates | None:
+        """Return what the driver said of updates of a graph's executable, or ``None``.
+
+        Raises
+        ------
+        FormatError
+            What is stored is damaged.
+        """
+        found: Updates | None = self.evidence("updates", key)
         return found
 
     def writes(self, key: str) -> Writes | None:

@@ -37,6 +37,8 @@ ABSENT = {
     "ask for it with `cglens record --memory`",
     EvidenceKind.BENCHMARKS: "nothing was benchmarked: replays of our own run only on request; "
     "ask for them with `cglens bench`",
+    EvidenceKind.UPDATES: "the driver was not asked of updates: that takes executables of our own; "
+    "ask for it with `cglens series --ask-driver`",
     EvidenceKind.WRITES: "what nodes write was not measured: that takes replays of our own; "
     "ask for it with `cglens record --writes`",
 }
@@ -75,6 +77,7 @@ def _evidence_at(opener: Opener, entry: EvidenceEntry, keys: dict[int, str], pro
     if entry.kind.owner != "process":
         item.graph = keys[entry.serial]
     setattr(item, entry.kind.owner, owner)
+    entry.kind.name_graphs(item, keys)
     return item
 
 

@@ -61,6 +61,7 @@ def evidence(seen: Seen) -> dict[str, Evidence]:
                 EvidenceKind.MEMORY,
                 EvidenceKind.BENCHMARKS,
                 EvidenceKind.WRITES,
+                EvidenceKind.UPDATES,
             )
         },
     }
