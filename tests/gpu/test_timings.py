@@ -53,6 +53,7 @@ def test_every_node_that_does_work_is_timed(tmp_path: Path) -> None:
     recording = record(tmp_path / "run.cgl", lambda: fork_join(50))
     (key,) = recording.graphs
     graph = recording.graph(key)
+    assert recording.timed, recording.info(key).evidence["timings"]
     (found,) = recording.timings_of(key)
     assert recording.info(key).evidence["timings"].present
     assert found.joined_by == "clone map"
@@ -241,6 +242,7 @@ def test_the_script_s_own_profiler_sees_what_it_would_see(tmp_path: Path) -> Non
 
 def test_tracing_cost_and_replays_afterwards(tmp_path: Path) -> None:
     recording = record(tmp_path / "run.cgl", lambda: fork_join(200))
+    assert recording.timed, [info.evidence["timings"] for info in recording.graphs.values()]
     (found,) = (recording.timings(name) for name in recording.timed)
     assert found is not None
     assert found.tracing_ratio is not None
