@@ -2,11 +2,13 @@
 
 ``python -m tests.benchmarks.replay [--nodes 100 1000] [--rounds 9] [--out FILE]`` needs a GPU.
 With ``--after-tracing`` the recorded processes trace their first replays, and those after that are
-compared.
+compared; so do processes of a third kind, which trace with two calls of CUPTI and nothing of ours.
 
 Replays: processes of their own, with and without the recorder, take turns; in each a chain of
 short kernels is captured and replayed, the time of one replay on the host's clock and on the GPU's
-is taken, and medians over processes are compared. The spread is that of the unrecorded runs.
+is taken, and medians over processes are compared. The spread is that of the unrecorded runs. The
+GPU is given other work first, which lasts until the replay is launched: what launching takes shall
+not count twice.
 
 Reading: chains are captured alone and with recording. ``until_end`` is from the begin of the
 capture until its end is asked for, which is when the reading starts; ``whole`` includes the end,
@@ -26,15 +28,25 @@ from pathlib import Path
 from typing import Any
 
 CHILD = "--child"
+KINDS = ("never_recorded", "recorded", "bare_cupti")
+SPIN_CYCLES = 400_000
+SPIN_CYCLES_A_NODE = 800
+"""About 0.2 ms and 0.4 us a node: longer than any launch took."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def child(nodes: int, replays: int) -> None:
+def child(nodes: int, replays: int, bare: bool) -> None:
     """Capture a chain, replay it, and print times of this process as JSON."""
     import time
 
     import torch
 
+    cupti = None
+    if bare:
+        from capture.recorder.cupti_library import Cupti
+
+        cupti = Cupti()
+        cupti.register()
     x = torch.zeros(1, device="cuda")
 
     def chain() -> None:
@@ -57,13 +69,21 @@ def child(nodes: int, replays: int) -> None:
     chain()
     captures = [capture() for _ in range(5)]
     graph = captures[-1][0]
+    if cupti is not None:
+        cupti.enable()
     # More than are ever traced and timed in turns with those.
     for _ in range(60):
         graph.replay()
-    torch.cuda.synchronize()
+        torch.cuda.synchronize()
+    if cupti is not None:
+        cupti.flush()
+        cupti.disable()
+        cupti.records()
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     host_s, gpu_ms = [], []
+    sleep: Any = torch.cuda._sleep
     for _ in range(replays):
+        sleep(SPIN_CYCLES + SPIN_CYCLES_A_NODE * nodes)
         start.record()
         began_s = time.perf_counter()
         graph.replay()
@@ -84,9 +104,11 @@ def child(nodes: int, replays: int) -> None:
     )
 
 
-def in_child(nodes: int, replays: int, recorded: bool, traced: bool) -> dict[str, Any]:
+def in_child(nodes: int, replays: int, kind: str, traced: bool) -> dict[str, Any]:
     """Run one process and return its times, and what the recording says of reading."""
-    me = ["-m", "tests.benchmarks.replay", CHILD, str(nodes), str(replays)]
+    bare = str(int(kind == "bare_cupti"))
+    me = ["-m", "tests.benchmarks.replay", CHILD, str(nodes), str(replays), bare]
+    recorded = kind == "recorded"
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / "run.cgl")
         command = [sys.executable, *me]
@@ -118,22 +140,27 @@ def in_child(nodes: int, replays: int, recorded: bool, traced: bool) -> dict[str
 
 def measure(nodes: int, replays: int, rounds: int, traced: bool = False) -> dict[str, Any]:
     """Let recorded and unrecorded processes take turns and compare their medians."""
-    plain, recorded = [], []
+    kinds = KINDS if traced else KINDS[:2]
+    runs: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for number in range(rounds):
-        order = (False, True) if number % 2 else (True, False)
-        for which in order:
-            (recorded if which else plain).append(in_child(nodes, replays, which, traced))
+        for kind in kinds[number % len(kinds) :] + kinds[: number % len(kinds)]:
+            runs[kind].append(in_child(nodes, replays, kind, traced))
+    plain, recorded = runs["never_recorded"], runs["recorded"]
     result: dict[str, Any] = {"nodes": nodes, "processes_of_each": rounds, "replays": replays}
     for name in ("host_us", "gpu_us"):
-        a, b = [run[name] for run in plain], [run[name] for run in recorded]
+        medians = {kind: statistics.median(run[name] for run in runs[kind]) for kind in kinds}
+        a = [run[name] for run in plain]
         quarters = statistics.quantiles(a, n=4) if len(a) > 1 else [a[0]] * 3
-        base = statistics.median(a)
+        base = medians["never_recorded"]
         result[name] = {
-            "never_recorded": round(base, 3),
-            "recorded": round(statistics.median(b), 3),
-            "ratio": round(statistics.median(b) / base, 4),
+            **{kind: round(value, 3) for kind, value in medians.items()},
+            "ratio": round(medians["recorded"] / base, 4),
             "spread_of_never_recorded": round((quarters[2] - quarters[0]) / base, 4),
         }
+        if traced:
+            result[name]["ratio_to_bare_cupti"] = round(
+                medians["recorded"] / medians["bare_cupti"], 4
+            )
     read = statistics.median(run["read_us"] for run in recorded)
     result["read_us_per_node"] = round(read / nodes, 3)
     for name in ("until_end_us", "whole_us"):
@@ -150,7 +177,7 @@ def measure(nodes: int, replays: int, rounds: int, traced: bool = False) -> dict
 def main() -> None:
     """Measure and print."""
     if sys.argv[1:2] == [CHILD]:
-        child(int(sys.argv[2]), int(sys.argv[3]))
+        child(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1")
         return
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.replay", description=__doc__)
     parser.add_argument("--nodes", type=int, nargs="+", default=[10, 100, 2500])
