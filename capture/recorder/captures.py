@@ -64,6 +64,8 @@ class CaptureObserver(ReplayObserver):
         """
         if self.origin_source is not None and capture.handle:
             capture.origins = self.origin_source.begin(self.driver(), capture.stream_handle, frame)
+        if self.locator is not None and capture.handle:
+            self.locator.begun(self.driver(), capture)
 
     def not_begun(self, capture: OpenCapture, error: Raised) -> None:
         """Write a capture whose begin was refused."""
@@ -95,6 +97,8 @@ class CaptureObserver(ReplayObserver):
             capture.extraction = extract(driver, capture.handle, name=capture.name)
             if self.keeper is not None:
                 self.keeper.clone(driver, capture)
+            if self.locator is not None:
+                self.locator.read(driver, capture)
         except Exception as error:
             capture.unread = f"{type(error).__name__}: {error}"
         capture.read_ns = clock() - start
@@ -149,6 +153,8 @@ class CaptureObserver(ReplayObserver):
             tracked.executable = None
             if self.keeper is not None:
                 self.keeper.keep(self.driver(), graph, capture, self._serial)
+            if self.locator is not None:
+                self.locator.captured(self.driver(), graph, capture)
             self._write_graph(info, capture, failed=unread)
             if memory is not None:
                 memory_watch.write(self, self._serial, memory)
@@ -185,6 +191,8 @@ class CaptureObserver(ReplayObserver):
             self.failed_count += 1
             if self.keeper is not None:
                 self.keeper.failed(self._driver, capture)
+            if self.locator is not None:
+                self.locator.failed(capture)
             self._write_graph(info, capture, failed=True)
             self._event(
                 "capture_failed",

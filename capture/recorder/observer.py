@@ -113,6 +113,22 @@ class Keeper(Protocol):
         """Drop the clone of a capture that did not end well."""
 
 
+class Locator(Protocol):
+    """What stands at replays to find a guilty node, as far as an observer knows it."""
+
+    def begun(self, driver: Any, capture: OpenCapture) -> None:
+        """Take note of a capture that has begun."""
+
+    def read(self, driver: Any, capture: OpenCapture) -> None:
+        """Clone a graph whose nodes were just read and whose capture is about to end."""
+
+    def captured(self, driver: Any, graph: Any, capture: OpenCapture) -> None:
+        """Get ready for replays of a graph whose capture ended well."""
+
+    def failed(self, capture: OpenCapture) -> None:
+        """Forget a capture that did not end well."""
+
+
 class Observer:
     """State that hooks report into and sinks are fed from; all of it behind one lock.
 
@@ -133,6 +149,8 @@ class Observer:
         self.counted: dict[int, ExecutableState] = {}
         self.keeper: Keeper | None = None
         """Keeps graphs for replays of our own, where those were asked for."""
+        self.locator: Locator | None = None
+        """Runs parts of a graph in place of a replay, where that was asked for."""
         self.origin_source: OriginSource | None = None
         """Notes where nodes come from, unless that is switched off."""
         self.compiler: CompilerWatch | None = None

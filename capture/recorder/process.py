@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .. import locate_request
 from ..errors import GraphLensError
 from ..measure_request import requested
 from .compiler_watch import CompilerWatch
@@ -70,6 +71,10 @@ def hook(module: ModuleType) -> Session:
             current.origin_source.watch_compiler()
         _hooks = TorchHooks(current, module)
         _hooks.install()
+        if current.locator is not None:
+            from .own.torch_locate import stand_at_replays
+
+            stand_at_replays(current, module)
     return current
 
 
@@ -98,6 +103,7 @@ def start(folder: str, module: ModuleType | None) -> Session:
         _environment_sink = Sink(FileJournal(Path(folder)))
         current.add(_environment_sink)
         _keep_for_measuring(current)
+        _stand_at_replays(current)
     if module is not None:
         hook(module)
     return current
@@ -114,6 +120,19 @@ def _keep_for_measuring(current: Session) -> None:
         from .own.torch_keep import Keeper
 
         current.keeper = Keeper(request, current.complain)
+
+
+def _stand_at_replays(current: Session) -> None:
+    """Have parts of a graph run in place of a replay, where the environment asks for that."""
+    try:
+        request = locate_request.requested()
+    except GraphLensError as error:
+        current.complain("locating", error)
+        return
+    if request is not None:
+        from .own.torch_locate import make_locator
+
+        current.locator = make_locator(request)
 
 
 def is_recorded() -> bool:

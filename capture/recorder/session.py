@@ -90,7 +90,7 @@ class Session(CaptureObserver):
         """Become the recorder of a forked child: nothing of the parent's is ours."""
         self._lock = threading.RLock()
         self.errors.abandon()
-        self.keeper = None
+        self.keeper = self.locator = None
         self._tracked.clear()
         self.counted.clear()
         self._runs.clear()

@@ -49,6 +49,8 @@ class FakeReplays:
         self.fatal_without: set[int] = set()
         """Positions of nodes: a replay without one of them breaks the device."""
         self.hangs_without: set[int] = set()
+        self.faulty: dict[str, str] = {}
+        """Names of kernels that break the device (``"fault"``) or never end (``"hang"``)."""
         self.launched: list[int] = []
         self.disabled: dict[int, set[int]] = {}
         """Nodes that are disabled, by executable."""
@@ -217,10 +219,21 @@ class FakeReplays:
                 type_, payload = graph.topology.types[position], graph.payloads[position]
                 self.now_ns += self.cost_ns(type_, payload)
                 self._run(type_, payload)
+                if type_ == "kernel" and payload is not None:
+                    self.ran(payload.kernel.name)
         off |= self._taken.get(self.executables[executable], ([], set()))[1]
         if off & self.fatal_without:
             self.error = refused("cuEventQuery", 700, "CUDA_ERROR_ILLEGAL_ADDRESS")
         if off & self.hangs_without:
+            self._stuck = True
+
+    def ran(self, kernel: str) -> None:
+        """Let a kernel have its effect on the device."""
+        if self._stuck:
+            return
+        if self.faulty.get(kernel) == "fault":
+            self.error = refused("cuEventQuery", 700, "CUDA_ERROR_ILLEGAL_ADDRESS")
+        elif self.faulty.get(kernel) == "hang":
             self._stuck = True
 
     def _run(self, type_: str, payload: Any) -> None:

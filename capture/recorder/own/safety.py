@@ -70,6 +70,33 @@ def refusal(graph: Graph) -> str:
     return ""
 
 
+_NEVER_IN_PLACE = ("mem_alloc", "mem_free", "conditional")
+
+
+def cannot_run_in_place(graph: Graph) -> str:
+    """Say why no part of a graph is run where the script would replay it; empty when it may be.
+
+    What would harm a replay after the script, such as a host node or somebody's event, is as the
+    script wants it at that moment.
+    """
+    if not len(graph):
+        return "it has no nodes"
+    for path, level in graph.walk():
+        for position, type_ in enumerate(level.topology.types):
+            where = f"node {path}/{position}" if path else f"node {position}"
+            if type_ in _NEVER_IN_PLACE:
+                return f"{where} is a {type_} node: {_REFUSED[type_]}"
+            if type_ not in node_types():
+                return f"{where} is of type {type_}, unknown to this version"
+            name = _name(level.payloads[position]) if type_ == "kernel" else ""
+            if COLLECTIVE.search(name):
+                return (
+                    f"{where} is a collective ({name[:80]}): it waits for other processes, which "
+                    f"replay their own graph as a whole"
+                )
+    return ""
+
+
 def _waits(payload: object) -> bool:
     operations = getattr(payload, "operations", None)
     if operations is None:

@@ -82,6 +82,7 @@ def submit(kernel: str, work: Callable[[], None], arguments: bytes = bytes(8)) -
     world._bodies[node] = []
     nodes.append(node)
     capturing.work.append(work)
+    capturing.work.append(lambda: _world().ran(kernel))
 
 
 def synchronize() -> None:

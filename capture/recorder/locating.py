@@ -1,0 +1,273 @@
+"""`cglens locate`: see which replay goes wrong, then find the node, in children that may die."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ..errors import GraphLensError, WorkloadError
+from ..locate_request import Answer, LocateRequest
+from ..located import NOTE, Located, Run
+from ..model import Graph, Recording
+from . import folder as folders
+from .launch import MEMORY
+from .locate_children import Children, Ended, outcome_of
+from .locate_search import Outcome, search
+from .own.node_steps import order_of
+from .own.safety import cannot_run_in_place, notes_of
+from .pack import pack
+
+WORDS = {
+    "fault": "breaks the device",
+    "hang": "does not end",
+    "nan": "leaves NaN or Inf",
+    "eager": "leaves other values than eager",
+}
+"""What a replay with a symptom does."""
+
+
+class Wanted(msgspec.Struct, kw_only=True, frozen=True):
+    """What is to be located.
+
+    Attributes
+    ----------
+    command : list of str
+        Of :func:`capture.recorder.launch.child_command`.
+    typed : list of str
+        The workload as the user typed it.
+    output : Path or None
+        Recording to write; ``None`` for one that is read and thrown away.
+    force : bool
+        Replace a file that is there.
+    graph : str
+        Key; empty for the first graph that goes wrong.
+    symptom : str
+        Empty for a fault or a hang, whichever comes.
+    timeout_s : float
+    function : str
+        Of ``__main__``; see :class:`~capture.locate_request.LocateRequest`.
+    """
+
+    command: list[str]
+    typed: list[str]
+    output: Path | None = None
+    force: bool = False
+    graph: str = ""
+    symptom: str = ""
+    timeout_s: float = 20.0
+    function: str = ""
+
+
+def locate(wanted: Wanted, tell: Callable[[str], None]) -> tuple[Located, Recording | None]:
+    """Find the first node with which a replay goes wrong.
+
+    Parameters
+    ----------
+    wanted : Wanted
+    tell : callable
+        Says a line to the user, who waits.
+
+    Returns
+    -------
+    located : Located
+    recording : Recording or None
+        Of the first run, with `located` in the extra of its graph; it is in ``wanted.output``
+        where that was given.
+
+    Raises
+    ------
+    GraphLensError
+        Nothing was recorded, or what was cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="cglens-locate-") as name:
+        scratch = Path(name)
+        children = Children(wanted.command, scratch)
+        output = wanted.output or scratch / "observed.cgl"
+        folder = folders.make(output, wanted.typed, wanted.force)
+        tell("running the workload, waiting after every replay")
+        observed = children.run(
+            LocateRequest(
+                step="observe",
+                answers="",
+                graph=wanted.graph,
+                symptom=wanted.symptom,
+                timeout_s=wanted.timeout_s,
+                function=wanted.function,
+            ),
+            folder,
+            {MEMORY: "1"},
+        )
+        folders.write_exit(folder, observed.exit_code)
+        recording = pack(folder, output, force=True)
+        located = _Search(wanted, children, recording, observed, tell).located()
+        info = recording.graphs.get(located.graph)
+        if info is not None:
+            info.extra[NOTE] = msgspec.to_builtins(located)
+            recording.graph(located.graph)
+            if wanted.output is not None:
+                from ..formats import read, write
+
+                write(recording, wanted.output, format="cgl", force=True)
+                recording = read(wanted.output)
+        if wanted.output is None:
+            _load(recording, located.graph)
+        return located, recording
+
+
+def _load(recording: Recording, key: str) -> None:
+    """Read what a report says of a graph, before the file goes."""
+    if key in recording.graphs:
+        recording.graph(key)
+        for kind in ("origins", "memory", "benchmarks", "writes"):
+            recording.evidence(kind, key)
+
+
+class _Search:
+    def __init__(
+        self,
+        wanted: Wanted,
+        children: Children,
+        recording: Recording,
+        observed: Ended,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.wanted = wanted
+        self.children = children
+        self.recording = recording
+        self.observed = observed
+        self.tell = tell
+        self.order: list[int] = []
+        self.places: dict[int, int] = {}
+        self.fingerprint = ""
+        self.seen: list[Run] = []
+
+    def located(self) -> Located:
+        wanted, observed = self.wanted, self.observed
+        bad = observed.outcome
+        symptom = wanted.symptom or "fault"
+        located = Located(symptom=symptom)
+        located.runs.append(
+            Run(
+                part="the workload, waiting after every replay",
+                what=bad.what if bad is not None else "clean",
+                detail=bad.detail if bad is not None else "",
+                wall_ms=observed.wall_ms,
+            )
+        )
+        if bad is None and observed.last is not None and observed.last.event == "replaying":
+            bad = _taken(observed)
+            located.runs[0] = msgspec.structs.replace(
+                located.runs[0], what=bad.what, detail=bad.detail
+            )
+        if bad is None:
+            located.reason = self._nothing(symptom)
+            return located
+        located.graph, located.replay, located.detail = bad.graph, bad.replay, bad.detail
+        if bad.what == "outside":
+            located.reason = (
+                f"the device was in an error before the replay: what broke it ran outside of "
+                f"this graph ({bad.detail})"
+            )
+            return located
+        located.symptom = bad.what
+        if wanted.symptom and bad.what != wanted.symptom:
+            located.notes.append(
+                f"asked for a replay that {WORDS[wanted.symptom]}; before any such, this one "
+                f"{WORDS[bad.what]}"
+            )
+        try:
+            graph = self.recording.graph(bad.graph)
+        except GraphLensError as error:
+            located.reason = str(error)
+            return located
+        located.reason = cannot_run_in_place(graph)
+        if not located.reason:
+            self._find(located, graph, bad)
+        return located
+
+    def _nothing(self, symptom: str) -> str:
+        replays = sum(one.event == "replayed" for one in self.observed.answers)
+        if self.wanted.graph and self.wanted.graph not in self.recording.graphs:
+            known = ", ".join(list(self.recording.graphs)[:8])
+            return f"there is no graph {self.wanted.graph!r}; there are: {known}"
+        if not replays:
+            return (
+                "no replay was seen: replays of graphs captured through torch are, in the process "
+                "that captured them"
+            )
+        what = "broke the device or hung" if not self.wanted.symptom else WORDS[symptom]
+        return f"none of {replays} replays: {what}"
+
+    def _find(self, located: Located, graph: Graph, bad: Answer) -> None:
+        located.order = self.order = order_of(graph.topology)
+        self.places = {position: place for place, position in enumerate(self.order)}
+        self.fingerprint = next(
+            (
+                one.order
+                for one in self.observed.answers
+                if one.event == "captured" and one.graph == bad.graph
+            ),
+            "",
+        )
+        located.notes += notes_of(graph)
+        if located.symptom in ("fault", "hang"):
+            self._by_parts(located, bad)
+        else:
+            self._by_values(located, bad)
+
+    def _request(self, bad: Answer, step: str, prefix: int = 0) -> LocateRequest:
+        return LocateRequest(
+            step=step,
+            answers="",
+            graph=bad.graph,
+            replay=bad.replay,
+            prefix=prefix,
+            symptom=bad.what,
+            timeout_s=self.wanted.timeout_s,
+            function=self.wanted.function,
+        )
+
+    def _by_parts(self, located: Located, bad: Answer) -> None:
+        def attempt(step: str, prefix: int) -> Outcome:
+            what = "node by node" if step == "walk" else f"its first {prefix} nodes at once"
+            self.tell(f"running {bad.graph}, replay {bad.replay}, {what}")
+            ended = self.children.run(self._request(bad, step, prefix))
+            return outcome_of(ended, self.places, self.fingerprint)
+
+        found = search(len(self.order), attempt)
+        located.runs += found.runs
+        located.notes += found.notes
+        located.decided = found.decided
+        if found.place is not None:
+            located.node = str(self.order[found.place])
+        else:
+            located.reason = "no node was found: " + "; ".join(found.notes)
+
+    def _by_values(self, located: Located, bad: Answer) -> None:
+        raise WorkloadError("not here yet")
+
+
+def _taken(observed: Ended) -> Answer:
+    """Return the answer of a process that never came back from a replay."""
+    last = observed.last
+    assert last is not None
+    what = "hang" if observed.killed else "fault"
+    detail = observed.killed or f"the process ended in it, with exit code {observed.exit_code}"
+    return msgspec.structs.replace(last, event="outcome", what=what, detail=detail)
+
+
+def command_of(target: str, args: Sequence[str], module: bool) -> tuple[list[str], list[str]]:
+    """Return the command of a workload, and how it was typed.
+
+    Raises
+    ------
+    WorkloadError
+        It is none that can be run.
+    """
+    from .launch import child_command
+
+    typed = ["-m", target, *args] if module else [target, *args]
+    return child_command(target, args, module), typed
