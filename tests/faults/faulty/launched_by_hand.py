@@ -2,7 +2,6 @@
 
 finding: random_state
 severity: notice
-others: allowed
 """
 
 import torch
@@ -19,7 +18,7 @@ with torch.cuda.graph(graph):
 graph.instantiate()
 graph.replay()
 stream = torch.cuda.current_stream().cuda_stream
-executable = runtime.cudaGraphExec_t(graph.raw_cuda_graph_exec())
 for _ in range(3):
+    executable = runtime.cudaGraphExec_t(graph.raw_cuda_graph_exec())  # <- told
     torch.cuda.check_error(int(runtime.cudaGraphLaunch(executable, stream)[0]))
-torch.cuda.synchronize()
+torch.cuda.check_error(int(runtime.cudaDeviceSynchronize()[0]))

@@ -14,7 +14,7 @@ with torch.cuda.graph(graph):
 graph.instantiate()
 graph.replay()
 stream = torch.cuda.current_stream().cuda_stream
-executable = runtime.cudaGraphExec_t(graph.raw_cuda_graph_exec())
 for _ in range(3):
     graph.replay()
-torch.cuda.synchronize()
+    torch.cuda.check_error(int(runtime.cudaStreamSynchronize(stream)[0]))
+torch.cuda.check_error(int(runtime.cudaDeviceSynchronize()[0]))
