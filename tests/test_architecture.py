@@ -53,6 +53,8 @@ CAPTURE = {
     "columns": {"errors"},
     "files": {"errors"},
     "measure_request": {"errors"},
+    "locate_request": {"errors"},
+    "located": {"errors"},
     "names": {"errors"},
     "policy": {"errors"},
     "selection": {"errors", "model", "names"},
@@ -70,7 +72,7 @@ CAPTURE |= {
     "analysis": {*_LOW, "compare"},  # graphs of one recording are compared, lazily
     "compare": {*_LOW, "analysis", "formats"},  # files are opened where paths are given
     "formats": {*_LOW, "recorder"},  # a folder is read by the recorder's assemble, lazily
-    "recorder": {*_LOW, "formats", "analysis"},
+    "recorder": {*_LOW, "formats", "analysis", "compare"},
     "pytest_plugin": {*_LOW, "compare", "formats", "recorder"},
 }
 

@@ -38,10 +38,17 @@ OF_RECORDINGS = {
     "memory_steps",
     "pool_owners",
     "freed_later",
+    "baked_scalars",
 }
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
+    "baked_scalars",
     "empty_graph",
+    "host_functions",
+    "memory_nodes",
+    "one_node_graphs",
+    "random_state",
+    "record_stream",
     "host_memory",
     "memory_steps",
     "pool_owners",

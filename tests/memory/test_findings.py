@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import capture
-from capture.analysis import Result, Severity, Subject, run_analysis
+from capture.analysis import Result, Scope, Severity, Subject, run_analysis
+from capture.analysis.found import finders
 from capture.memory.torch_snapshot import Tables, add_segments, add_sums
 from capture.memory_map import Mark, Snapshot
 from capture.model import Executable, GraphInfo, Metadata, Recording
-from tests.analysis.graphs import dags, paths, with_loop
+from tests.analysis.graphs import dags, paths
 from tests.helpers.synthetic_memory import (
     BASE,
     OWN,
@@ -130,16 +131,11 @@ def test_unordered_pairs_are_those_without_a_path(
     assert {frozenset((row[0], row[2])) for row in result.rows} == expected
 
 
-def test_empty_and_one_node_graphs() -> None:
+def test_empty_graphs() -> None:
     assert found("empty_graph", []).severity is Severity.WARNING
     compilers = GraphInfo(key="k", name="k", extra={"framework_internal": True})
     assert found("empty_graph", [], info=compilers).severity is Severity.INFO
-    alone = found("empty_graph", [kernel("plain", 1)])
-    assert (alone.severity, alone.node_marks) == (Severity.NOTICE, [0])
-    assert found("empty_graph", [fill(BASE, 1), fill(BASE, 1)]).severity is Severity.INFO
-    # One node with bodies is much work.
-    loop = with_loop()
-    assert run_analysis("empty_graph", Subject(loop)).severity is Severity.INFO
+    assert found("empty_graph", [fill(BASE, 1)]).severity is Severity.INFO
 
 
 def test_blocks_that_nodes_point_into() -> None:
@@ -250,5 +246,7 @@ def test_nothing_is_wrong_with_the_goldens(path: Path) -> None:
     recording = capture.read(path)
     for key, info in recording.graphs.items():
         subject = Subject(recording.graph(key), info)
-        for name in ("unordered_writes", "empty_graph", "stale_pointers", "host_memory"):
+        for name in finders(Scope.GRAPH):
             assert run_analysis(name, subject).severity is Severity.INFO, (key, name)
+    for name in finders(Scope.RECORDING):
+        assert run_analysis(name, recording).severity is Severity.INFO, name

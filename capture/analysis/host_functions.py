@@ -1,0 +1,107 @@
+"""Finding: a host node whose function may be gone when the graph is replayed."""
+
+from __future__ import annotations
+
+from ..noticed import HOST_OWNERS, HostOwner, noticed_in
+from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
+from .record_stream import line_of
+from .subject import Subject
+
+COLUMNS = [
+    Column("node", Unit.NODE),
+    Column("function", Unit.TEXT),
+    Column("owner", Unit.TEXT),
+    Column("what", Unit.TEXT),
+    Column("gone at", Unit.TEXT),
+    Column("user data", Unit.TEXT),
+    Column("confidence", Unit.TEXT),
+]
+WHY = (
+    "A graph keeps the address of a host function and of its user data, and no reference to what "
+    "owns them. A ctypes callback is code that is freed with its Python object; calling it then "
+    "crashes the process, or runs something else. Keep the callback, and what its user data points "
+    "at, for as long as the graph, or hand them over with cuGraphRetainUserObject."
+)
+DATA = "What the user data points at is not known, so nothing is said about who owns that."
+DIED_BEFORE = "its owner died before a replay"
+NO_OWNER = "no living object that CUDA could call has this address"
+
+
+def run(subject: Subject) -> Result:
+    """Look at every host node: whose code it calls, and what became of the owner. O(nodes)."""
+    noticed = noticed_in(subject.info)
+    owners: dict[int, HostOwner] = {}
+    watched = noticed is not None and not noticed.unknown(HOST_OWNERS)
+    if noticed is not None:
+        owners = {item.address: item for item in noticed.owners if item.kind == "function"}
+    replays = subject.executable.replays if subject.executable is not None else 0
+    result = Result(columns=COLUMNS, mark_name="calling a function that may be gone")
+    marks: set[int] = set()
+    unread = nodes = unknown = 0
+    for path, level in subject.graph.walk(subject.path):
+        for position, type_ in enumerate(level.topology.types):
+            if type_ != "host":
+                continue
+            nodes += 1
+            payload = level.payloads[position]
+            if payload is None or payload.function_address is None:
+                unread += 1
+                continue
+            if payload.symbol or payload.library:
+                continue  # code of a library, which stays
+            node = f"{path}/{position}" if path else str(position)
+            owner = owners.get(payload.function_address)
+            if owner is not None and owner.owner and not owner.gone:
+                continue
+            if owner is None and not watched:
+                unknown += 1
+                continue
+            gone = owner is not None and owner.gone
+            later = owner is not None and replays > owner.replays_before
+            what = NO_OWNER
+            if gone:
+                what = DIED_BEFORE if later else "its owner died"
+            row: tuple[Cell, ...] = (
+                node,
+                f"0x{payload.function_address:x}",
+                owner.owner if owner is not None else "",
+                what,
+                line_of(owner.gone_at) if owner is not None else "",
+                f"0x{payload.user_data_address:x}" if payload.user_data_address else "none",
+                "certain" if gone else "likely",
+            )
+            result.rows.append(row)
+            relative = node[len(subject.path) + 1 :] if subject.path else node
+            marks.add(int(relative.partition("/")[0]))
+    if unknown and not result.rows:
+        return Result.absent(
+            f"who owns the functions of {unknown} host nodes is not known: they are in no library, "
+            f"and their owners are looked for only while a capture is recorded"
+        )
+    if unread and not result.rows:
+        return Result.absent(f"{unread} host nodes were not read: what they call is not known")
+    result.figures = {
+        "host_nodes": Quantity(nodes, Unit.COUNT),
+        "nodes": Quantity(len(result.rows), Unit.COUNT),
+    }
+    result.node_marks = sorted(marks)
+    if not nodes:
+        result.summary = "The graph calls no host function."
+    elif not result.rows:
+        result.summary = "All {host_nodes} host nodes call functions whose owners were there."
+        result.notes.append(DATA)
+    else:
+        replayed = any(row[3] == DIED_BEFORE for row in result.rows)
+        result.severity = Severity.WARNING if replayed else Severity.NOTICE
+        result.summary = "{nodes} of {host_nodes} host nodes call a function that nobody keeps."
+        result.notes += [WHY, DATA]
+    return result
+
+
+ANALYSIS = Analysis(
+    name="host_functions",
+    title="Host functions without an owner",
+    description="Which host nodes call a function whose owner is gone, or may be.",
+    run=run,
+    finding=True,
+)
