@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import add
 from statistics import median
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..codec import collection_paused
 from ..errors import LookupFailed
-from ..memory.pointers import Pointer, resolve
+from ..memory.accesses import Accesses, accesses
+from ..memory.flow import Cells, Flow, cells_of, flows_of
+from ..memory.pointers import Place, Pointer, resolve
+from ..memory.words import words
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
 from ..origin_index import NO_ORIGINS, OriginIndex
 from .joined import Interval, JoinedRows, join_rows
@@ -29,6 +32,7 @@ NO_MEMORY = "memory was not looked at: record with `cglens record --memory`"
 NO_WRITES = (
     "what nodes write was not measured: record with `cglens record --writes`, which replays graphs"
 )
+_NOWHERE = Place("unresolved")
 NO_TIMINGS = "no node of this graph was timed: record with `cglens record --timings`"
 
 
@@ -155,6 +159,45 @@ class Subject:
                 if pointer.place.kind != "unresolved":
                     found.setdefault(pointer.place.start, {})[position] = None
         return {start: sorted(nodes) for start, nodes in found.items()}
+
+    @cached_property
+    def accesses(self) -> Accesses:
+        """What each node touches; without memory, what copies, memsets and signatures tell."""
+        found: Iterable[Pointer] = self.pointers
+        if self.memory is None:
+            found = (Pointer(word, _NOWHERE) for word in words(self.graph))
+        with collection_paused():
+            return accesses(self.graph, found, self.memory, None if self.path else self.writes)
+
+    @cached_property
+    def rank(self) -> Sequence[int] | None:
+        """Place of each position in :attr:`order`; ``None`` when the edges form a cycle."""
+        order = self.order
+        if order is None or isinstance(order, range):
+            return order
+        found = [0] * len(order)
+        for place, node in enumerate(order):
+            found[node] = place
+        return found
+
+    @cached_property
+    def cells(self) -> Cells | None:
+        """Pieces of memory with what touches them in order; ``None`` when edges form a cycle."""
+        rank, groups = self.rank, self.accesses.groups
+        if rank is None:
+            return None
+        if not isinstance(rank, range):
+            groups = [sorted(group, key=lambda item: rank[item.node]) for group in groups]
+        with collection_paused():
+            return cells_of(groups)
+
+    @cached_property
+    def flows(self) -> list[Flow]:
+        """Who wrote what each node reads; empty when the edges form a cycle."""
+        if self.cells is None:
+            return []
+        with collection_paused():
+            return flows_of(self.cells, len(self.graph))
 
     @cached_property
     def order(self) -> Sequence[int] | None:

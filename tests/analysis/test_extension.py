@@ -42,6 +42,8 @@ OF_RECORDINGS = {
 }
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
+    "data_flow",
+    "edges_without_data",
     "baked_scalars",
     "empty_graph",
     "host_functions",

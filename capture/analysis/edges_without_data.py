@@ -1,0 +1,120 @@
+"""Dependency edges between nodes that share no bytes, and how much shorter data alone would be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..memory.flow import links_of
+from ..model import EvidenceKind
+from .base import Analysis, Argument, ArgumentKind, Column, Quantity, Result, Unit
+from .schedule import CYCLE
+from .subject import Subject
+
+COLUMNS = [
+    Column("node", Unit.NODE),
+    Column("name", Unit.TEXT),
+    Column("successor", Unit.NODE),
+    Column("successor name", Unit.TEXT),
+]
+CAUTION = (
+    "Inferred: a kernel may use memory that its arguments do not name, such as a table of "
+    "addresses, a symbol of its module, or managed memory. What is not known to be read only "
+    "counts as written. Try it before you trust it."
+)
+WHAT = (
+    "Such an edge may still order other nodes through the two. Work on one stream is one chain, "
+    "whatever it needs: more streams while capturing make fewer edges."
+)
+
+
+def run(subject: Subject, rows: int = 1000) -> Result:
+    """Find dependencies that no bytes are known to need.
+
+    Notes
+    -----
+    Linear in nodes, edges and addresses, and one sort of the pairs that share bytes.
+    """
+    rank, cells = subject.rank, subject.cells
+    if rank is None or cells is None:
+        return Result.absent(CYCLE)
+    count, topology = len(subject.graph), subject.graph.topology
+    seen = subject.accesses.seen
+    links = links_of(cells, rank)
+    judged = 0
+    loose: list[tuple[int, int]] = []
+    kept: list[int] = []
+    for source, target in zip(topology.source, topology.target, strict=True):
+        code = rank[target] * count + rank[source]
+        if source in seen and target in seen:
+            judged += 1
+            if code not in links:
+                loose.append((source, target))
+        else:
+            kept.append(code)
+    result = Result(
+        columns=COLUMNS,
+        mark_name="waiting for a node that it shares no bytes with",
+        node_marks=sorted({target for _, target in loose}),
+        figures={
+            "edges": Quantity(len(topology.source), Unit.COUNT),
+            "judged": Quantity(judged, Unit.COUNT),
+            "without_data": Quantity(len(loose), Unit.COUNT),
+        },
+    )
+    if not judged:
+        result.summary = "Of no dependency edge is it known what memory both of its nodes touch."
+        return result
+    result.rows = [
+        (
+            subject.node_path(source),
+            subject.label(source),
+            subject.node_path(target),
+            subject.label(target),
+        )
+        for source, target in loose[:rows]
+    ]
+    result.summary = (
+        "{without_data} of {judged} dependency edges join nodes that share no bytes, as far as is "
+        "known."
+    )
+    if loose:
+        _shorter(subject, result, rank, sorted([*links, *kept]))
+        result.notes += [CAUTION, WHAT]
+    if not cells.whole:
+        result.notes.append("Where many ranges overlap, only those that begin alike were joined.")
+    return result
+
+
+def _shorter(subject: Subject, result: Result, rank: Sequence[int], pairs: list[int]) -> None:
+    """Say how long the longest chain of nodes is by data, and by dependencies."""
+    edges, count = subject.edges, len(subject.graph)
+    assert edges is not None
+    by_data = [1] * count
+    for code in pairs:
+        later, earlier = divmod(code, count)
+        if by_data[earlier] >= by_data[later]:
+            by_data[later] = by_data[earlier] + 1
+    by_edges = [1] * count
+    for source, target in zip(edges.source, edges.target, strict=True):
+        if by_edges[source] >= by_edges[target]:
+            by_edges[target] = by_edges[source] + 1
+    result.figures["data_chain"] = Quantity(max(by_data), Unit.COUNT)
+    result.figures["edge_chain"] = Quantity(max(by_edges), Unit.COUNT)
+    result.summary += (
+        " The longest chain has {data_chain} nodes by shared bytes, {edge_chain} by dependencies."
+    )
+
+
+ANALYSIS = Analysis(
+    name="edges_without_data",
+    title="Dependencies that no data needs",
+    description="Which nodes wait for a node that they share no bytes with.",
+    run=run,
+    needs=(EvidenceKind.MEMORY,),
+    uses=(EvidenceKind.WRITES,),
+    arguments=(
+        Argument(
+            "rows", ArgumentKind.INTEGER, 1000, "most edges in the table", Unit.COUNT, minimum=0
+        ),
+    ),
+)

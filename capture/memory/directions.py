@@ -1,0 +1,118 @@
+"""Whether a kernel reads or writes through an argument: from its signature, or a convention. Pure.
+
+A signature tells little: ``T const*`` is read, ``T*`` is written or both. torch's element-wise
+kernels take an array of pointers, the output first. Triton's compiler in torch names its
+parameters. All else may do both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..arguments import signature
+from ..model import Kernel
+from ..names import demangle
+
+READ, WRITE = 1, 2
+BOTH = READ | WRITE
+
+
+class Direction(NamedTuple):
+    """What a node does with memory that it points at."""
+
+    does: int
+    """:data:`READ` and :data:`WRITE`, as far as there is reason to believe it."""
+    may: int
+    """What it may do."""
+    how: str
+    """``"exact"``, ``"measured"``, ``"declared"``, ``"named"``, ``"convention"``, ``"first"`` or
+    ``"unknown"``, see :data:`HOW`.
+    """
+
+
+HOW = {
+    "exact": "a copy or a memset",
+    "measured": "seen to change when a clone ran node by node",
+    "declared": "by the kernel's signature",
+    "named": "by the names of the kernel's parameters",
+    "convention": "by the order in which torch's element-wise kernels take pointers",
+    "first": "the first node to touch memory that lives only in a replay",
+    "unknown": "not known, so it may read and write",
+}
+UNKNOWN = Direction(0, BOTH, "unknown")
+_CONST = Direction(READ, READ, "declared")
+_POINTER = Direction(WRITE, BOTH, "declared")
+_NAMED = (
+    ("in_out_ptr", Direction(BOTH, BOTH, "named")),
+    ("in_ptr", Direction(READ, READ, "named")),
+    ("out_ptr", Direction(WRITE, WRITE, "named")),
+)
+OUTPUT = Direction(WRITE, WRITE, "convention")
+INPUT = Direction(READ, READ, "convention")
+# What they capture: sizes and strides, then the array of pointers.
+_STRIDED = re.compile(r"\belementwise_kernel<[^(]*?gpu_kernel_impl(?:_nocast)?<")
+_ELEMENTWISE = re.compile(r"\b(?:vectorized|unrolled)_elementwise_kernel<")
+_POINTERS = re.compile(r"(?:std::array|at::detail::Array)<char\*, \d+[a-z]*>\Z")
+_TENSOR = re.compile(r"at::cuda::detail::TensorInfo<(?:.*?)( const)?, \w[\w ]*>\Z")
+
+
+class Directions:
+    """Directions of the words of one kernel's arguments.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    names : sequence of str
+        Names of its parameters, where a compiler told them; of the pointers are used those that
+        Triton's compiler in torch gives.
+    """
+
+    def __init__(self, kernel: Kernel, names: Sequence[str] = ()) -> None:
+        layout = kernel.parameters or []
+        self._of: dict[int, Direction] = {}
+        self.outputs_first: set[int] = set()
+        """Parameters with several pointers, the first of which is written and the others read."""
+        self._first: dict[int, int] = {}
+        """By parameter: the only byte that its direction is known of."""
+        declared = signature(kernel.name)
+        if declared is not None and len(declared) == len(layout):
+            text = demangle(kernel.name)
+            elementwise, strided = bool(_ELEMENTWISE.search(text)), bool(_STRIDED.search(text))
+            for index, type_ in enumerate(declared):
+                plain = type_.removesuffix(" const").strip()
+                if plain.endswith("*"):
+                    pointee = plain[:-1].rstrip()
+                    self._of[index] = _CONST if pointee.endswith("const") else _POINTER
+                elif (elementwise and _POINTERS.match(plain)) or (strided and index == 1):
+                    self.outputs_first.add(index)
+                elif tensor := _TENSOR.match(plain):
+                    self._of[index] = _CONST if tensor[1] else _POINTER
+                    self._first[index] = layout[index][0]
+        elif names:
+            self._name(layout, names)
+
+    def _name(self, layout: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
+        """Take the k-th pointer among the names for the k-th parameter that has eight bytes."""
+        pointers = [name for name in names if "ptr" in name]
+        places = [index for index, (_, size) in enumerate(layout) if size == 8]
+        for index, name in zip(places, pointers, strict=False):
+            found = next((way for start, way in _NAMED if name.startswith(start)), None)
+            if found is not None:
+                self._of[index] = found
+
+    def of(self, argument: int, offset_bytes: int) -> Direction:
+        """Return the direction of a word.
+
+        Parameters
+        ----------
+        argument : int
+            Index of the parameter; -1 for none.
+        offset_bytes : int
+            In the argument buffer.
+        """
+        found = self._of.get(argument)
+        if found is None or self._first.get(argument, offset_bytes) != offset_bytes:
+            return UNKNOWN
+        return found

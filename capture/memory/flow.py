@@ -1,0 +1,225 @@
+"""Which node wrote the bytes that another reads, and which nodes share bytes at all. Pure.
+
+What a copy or a memset does is exact. Of a kernel it is known where its arguments point; whether it
+reads or writes there is inferred (:mod:`capture.memory.directions`) or was measured, and how far it
+reaches is taken to be the end of the allocation. So of a kernel's write only the address that it
+points at counts as overwritten.
+
+Nodes are looked at in one order that their dependencies allow, mostly the order of their creation,
+which is the order in which the program meant them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .accesses import Access
+from .directions import READ, WRITE
+
+MOST_STEPS = 1_000_000
+"""Steps over pieces of overlapping memory; more are not taken."""
+EXACT = ("exact", "measured")
+
+
+class Flow(NamedTuple):
+    """A node reads what another wrote last."""
+
+    writer: int
+    reader: int
+    address: int
+    """The first byte that both touch, as far as known."""
+    how: str
+    """``"exact"``, ``"measured"``, ``"inferred"``, or ``"possible"`` where it is not known that the
+    one reads, or another node may have written in between.
+    """
+
+
+class Clash(NamedTuple):
+    """Two nodes touch the same bytes, the one or the other writes, and none in between does."""
+
+    one: Access
+    other: Access
+    address: int
+
+    @property
+    def certainty(self) -> int:
+        """Of how many of the two it is certain what they touch."""
+        return (self.one.how in EXACT) + (self.other.how in EXACT)
+
+
+class Cells(NamedTuple):
+    """Accesses by the piece of memory that they have in common."""
+
+    held: list[tuple[int, Sequence[Access]]]
+    """First byte, and accesses in order; 0 for the first byte where each begins there itself."""
+    whole: bool
+    """Whether all overlaps were looked at."""
+
+
+def cells_of(groups: Iterable[Sequence[Access]]) -> Cells:
+    """Divide memory where accesses begin and end; what only one node touches is left out.
+
+    Parameters
+    ----------
+    groups : iterable of sequence of Access
+        Accesses to memory that no other group touches.
+
+    Notes
+    -----
+    O(accesses) where ranges are equal or apart; where they overlap, one step for each piece that an
+    access covers, at most `MOST_STEPS` in all.
+    """
+    held: list[tuple[int, Sequence[Access]]] = []
+    steps = 0
+    whole = True
+    for group in groups:
+        if len(group) < 2:
+            continue
+        _, start, stop, *_ = group[0]
+        if all(item[1] == start and item[2] == stop for item in group):
+            held.append((0, group))
+            continue
+        spans = sorted({item[1:3] for item in group})
+        if all(one[1] <= other[0] for one, other in pairwise(spans)):
+            held += _apart(group)
+            continue
+        ends = sorted({end for span in spans for end in span})
+        places = {span: (bisect_left(ends, span[0]), bisect_left(ends, span[1])) for span in spans}
+        steps += sum(last - first for first, last in (places[item[1:3]] for item in group))
+        if steps > MOST_STEPS:
+            whole = False
+            held += _apart(group)
+            continue
+        pieces: list[list[Access]] = [[] for _ in ends]
+        for item in group:
+            first, last = places[item[1:3]]
+            for piece in range(first, last):
+                pieces[piece].append(item)
+        held += (
+            (begin, items) for begin, items in zip(ends, pieces, strict=True) if len(items) > 1
+        )
+    return Cells(held, whole)
+
+
+def _apart(group: Sequence[Access]) -> list[tuple[int, Sequence[Access]]]:
+    """Divide accesses by where they begin alone."""
+    found: dict[int, list[Access]] = {}
+    for item in group:
+        found.setdefault(item[1], []).append(item)
+    return [(0, items) for items in found.values() if len(items) > 1]
+
+
+def flows_of(cells: Cells, count: int) -> list[Flow]:
+    """Return who wrote what each node reads, each pair of nodes once.
+
+    Parameters
+    ----------
+    cells : Cells
+        With accesses in an order that the dependencies allow.
+    count : int
+        Nodes.
+    """
+    found: dict[int, Flow] = {}
+
+    def add(one: Access, other: Access, address: int, known: bool) -> None:
+        if one[0] == other[0] or (one[7] != other[7] and one[7] >= 0 and other[7] >= 0):
+            return  # itself, or the memory held something else by then
+        key = one[0] * count + other[0]
+        if key in found and (not known or found[key][3] != "possible"):
+            return
+        how = "possible"
+        if known:
+            if one[5] == other[5] == "exact":
+                how = "exact"
+            else:
+                how = "measured" if one[5] in EXACT and other[5] in EXACT else "inferred"
+        found[key] = Flow(one[0], other[0], address, how)
+
+    for begin, items in cells.held:
+        writers: list[Access] = []
+        """That wrote last; several where none is known to have overwritten the others."""
+        between: Access | None = None
+        """The last one since then that may have written."""
+        pending: list[Access] = []
+        """Of the node at hand, which reads before it writes."""
+        for item in items:
+            node, start, _, does, may, _, _, _ = item
+            if pending and pending[0][0] != node:
+                for one in pending:
+                    if not one[3] & WRITE:
+                        between = one
+                        continue
+                    if begin and one[1] != begin and one[5] not in EXACT:
+                        # What a kernel overwrites behind its address is not known.
+                        writers = [other for other in writers if other[1] != one[1]]
+                        writers.append(one)
+                    else:
+                        writers = [one]
+                    between = None
+                pending = []
+            if may & READ and (writers or between is not None):
+                for one in writers:
+                    add(one, item, begin or start, bool(does & READ) and between is None)
+                if between is not None:
+                    add(between, item, begin or start, known=False)
+            if may & WRITE:
+                pending.append(item)
+    return list(found.values())
+
+
+def clashes_of(cells: Cells, count: int) -> list[Clash]:
+    """Return pairs of nodes that have to stay in order, each once, as far as that is known.
+
+    Of kernels only the first byte that they point at counts, and guessed arguments are left out.
+    """
+    found: dict[int, Clash] = {}
+    for begin, items in cells.held:
+        writer: Access | None = None
+        touched: list[Access] = []
+        for item in items:
+            if item[6] or (begin and item[1] != begin and item[5] not in EXACT):
+                continue
+            others = [writer] if writer is not None else []
+            if item[3] & WRITE:
+                others += touched
+                writer, touched = item, []
+            else:
+                touched.append(item)
+            for one in others:
+                if one[0] == item[0]:
+                    continue
+                key = one[0] * count + item[0]
+                made = Clash(one, item, begin or item[1])
+                if key not in found or made.certainty > found[key].certainty:
+                    found[key] = made
+    return list(found.values())
+
+
+def links_of(cells: Cells, rank: Sequence[int]) -> set[int]:
+    """Return pairs that share bytes, if all that is not known is both read and written.
+
+    Returns
+    -------
+    set of int
+        ``rank of the later * count + rank of the earlier``.
+    """
+    count = len(rank)
+    links: set[int] = set()
+    for _, items in cells.held:
+        writer = -1
+        since: list[int] = []
+        for item in items:
+            here = rank[item[0]]
+            if writer >= 0 and writer != here:
+                links.add(here * count + writer)
+            if item[4] & WRITE:
+                if since:
+                    links.update(here * count + other for other in since if other != here)
+                    since = []
+                writer = here
+            else:
+                since.append(here)
+    return links
