@@ -41,6 +41,8 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     removals : list of (str, str)
         Replays with nodes disabled: the key of a graph, empty for every graph that is measured,
         and a selection as :func:`capture.selection.select` takes it, or :data:`EACH`.
+    updates : bool
+        Ask the driver which executables could be updated to which graphs. Nothing is launched.
     graphs : list of str
         Keys of graphs; empty for all.
     most_graphs : int
@@ -60,11 +62,17 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     cold: bool = True
     nodes: bool = False
     removals: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    updates: bool = False
     graphs: list[str] = msgspec.field(default_factory=list)
     most_graphs: int = DEFAULT_GRAPHS
     seconds: float = 20.0
     unsaved: bool = False
     traced: bool = True
+
+    @property
+    def replays_wanted(self) -> bool:
+        """Whether anything is to be launched."""
+        return self.bench or self.nodes or bool(self.removals)
 
     def to_json(self) -> str:
         """Return the text for the environment."""

@@ -13,6 +13,7 @@ from ..analysis import Subject
 from ..errors import FormatError
 from ..model import EvidenceKind, Executable, Gpu, GraphInfo, Recording
 from ..timings import Timings
+from .answers import driver_answer
 from .diff import GraphDiff, compare_graphs
 from .update import UpdateVerdict, update_verdict
 
@@ -209,7 +210,10 @@ def compare_recordings(
     for one, other, words in pairs:
         loaded = before.is_loaded(one.key), after.is_loaded(other.key)
         diff = compare_graphs(subject_of(before, one.key), subject_of(after, other.key))
-        update = update_verdict(diff.before.graph, diff.after.graph, one, other, diff)
+        answer, unasked = driver_answer(before, after, one.key, other.key)
+        flags = answer.flags if answer is not None else None
+        update = update_verdict(diff.before.graph, diff.after.graph, one, other, diff, flags)
+        update.answer, update.unasked = answer, unasked
         if len(pairs) > MOST_KEPT:
             diff = diff.without_graphs()
         found.append(GraphPair(one, other, words, diff, update))

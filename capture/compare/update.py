@@ -10,6 +10,7 @@ import msgspec
 
 from ..model import Graph, GraphInfo
 from ..nodes.kernel import KernelPayload
+from .answers import DriverAnswer
 from .diff import GraphDiff
 from .update_pairs import update_pairs
 from .update_rules import RULES, Rule, broken_rules
@@ -51,16 +52,6 @@ class KernelSwap(msgspec.Struct, kw_only=True, frozen=True):
     name_after: str
 
 
-class DriverAnswer(msgspec.Struct, kw_only=True, frozen=True):
-    """What a driver said when it was asked."""
-
-    result: str
-    """``CUgraphExecUpdateResult`` without its prefix."""
-    node: str = ""
-    """Path in the graph after, where it named one."""
-    driver: str = ""
-
-
 class UpdateVerdict(msgspec.Struct, kw_only=True):
     """Whether an update would be taken.
 
@@ -79,7 +70,9 @@ class UpdateVerdict(msgspec.Struct, kw_only=True):
     instead : list of str
         What else would bring the executable there.
     answer : DriverAnswer or None
-        ``None`` until a driver was asked.
+        ``None`` where no driver was asked.
+    unasked : str
+        Why none was.
     """
 
     possible: bool
@@ -89,6 +82,12 @@ class UpdateVerdict(msgspec.Struct, kw_only=True):
     unchecked: list[str] = msgspec.field(default_factory=list)
     instead: list[str] = msgspec.field(default_factory=list)
     answer: DriverAnswer | None = None
+    unasked: str = ""
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the driver answered something else than is predicted."""
+        return self.answer is not None and self.answer.result != self.result
 
 
 def update_verdict(

@@ -17,6 +17,7 @@ from ...model import Graph
 from ..open_capture import OpenCapture
 from ..torch_allocator import memory_segments
 from .safety import refusal
+from .update_questions import can_be_cloned
 
 MOST_FOREIGN = 20_000
 """Words outside torch's memory that CUDA is asked about."""
@@ -38,6 +39,8 @@ class Kept:
     device : int or None
     refused : str
         Why it is not replayed.
+    unheld : str
+        Why its memory could not be kept.
     notes : list of str
     capture_ns : int
     held : list
@@ -58,7 +61,7 @@ class Kept:
         self.clone = 0
         self.nodes: list[int] = []
         self.device = capture.device
-        self.refused = ""
+        self.refused = self.unheld = ""
         self.notes: list[str] = []
         self.capture_ns = 0
         self.held: list[Any] = []
@@ -102,7 +105,7 @@ class Keeper:
             if self.request.graphs or len(self.kept) < self.request.most_graphs:
                 kept = self._pending[id(capture)] = Kept(capture, extraction.graph)
                 kept.refused = refusal(extraction.graph)
-                if not kept.refused:
+                if not kept.refused or (self.request.updates and can_be_cloned(extraction.graph)):
                     self._clone(driver, capture.handle, extraction.handles[0][1], kept)
         except Exception as error:
             self._complain("keeping a graph", error)
@@ -114,7 +117,7 @@ class Keeper:
             kept.clone = driver.clone(handle)
             kept.nodes = driver.find_in_clone(nodes, kept.clone)
         except Exception as error:
-            kept.refused = f"it could not be cloned: {error}"
+            kept.refused = kept.refused or f"it could not be cloned: {error}"
         finally:
             driver.exchange_capture_mode(mode)
 
@@ -133,7 +136,7 @@ class Keeper:
         start = clock()
         kept.serial, kept.capture_ns, kept.device = serial, capture.duration_ns, capture.device
         self.kept.append(kept)
-        if not kept.refused:
+        if kept.clone:
             try:
                 mode = driver.exchange_capture_mode(RELAXED)
                 try:
@@ -141,7 +144,8 @@ class Keeper:
                 finally:
                     driver.exchange_capture_mode(mode)
             except Exception as error:
-                kept.refused = f"its memory could not be kept: {type(error).__name__}: {error}"
+                kept.unheld = f"its memory could not be kept: {type(error).__name__}: {error}"
+                kept.refused = kept.refused or kept.unheld
         self.cost_ns += clock() - start
 
     @staticmethod

@@ -62,6 +62,8 @@ def _measure(session: Any, keeper: Keeper) -> str:
     if why or driver is None:
         for kept in keeper.kept:
             write("benchmarks_absent", kept.serial, text=f"nothing was measured: {why}")
+            if keeper.request.updates:
+                write("updates_absent", kept.serial, text=f"the driver was not asked: {why}")
         return ""
     cupti = session.tracer is not None and session.tracer.open
     traced = session.stop_tracing()
@@ -70,6 +72,12 @@ def _measure(session: Any, keeper: Keeper) -> str:
         timings = traced.get(serial)
         return traced_shares(timings) if timings is not None else {}
 
+    if keeper.request.updates:
+        from .torch_updates import ask
+
+        ask(keeper, driver, write, tell)
+        if not keeper.request.replays_wanted:
+            return ""
     measurement = Measurement(keeper, driver, write, shares_of, tell, cupti or bool(traced))
     measurement.run()
     return measurement.hung

@@ -8,7 +8,14 @@ from typing import Any
 
 from ...benchmarks import Benchmark
 from ...errors import GraphLensError
-from ...memory.addresses import addresses, blocks_of, lost, replaced, temporaries_of
+from ...memory.addresses import (
+    BlockMap,
+    addresses,
+    blocks_of,
+    lost,
+    replaced,
+    temporaries_of,
+)
 from ..torch_allocator import memory_segments
 from .conditions import Watcher
 from .saved_state import SavedState, TooLargeError, host_bytes, plan
@@ -33,23 +40,8 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
     """
     segments = memory_segments()
     blocks = blocks_of(segments, kept.device)
-    known = [
-        address
-        for address in kept.resolved
-        if blocks.find(address) is None and driver.range_of(address) is not None
-    ]
-    gone, now = lost(kept.resolved, blocks, known), "is none now"
-    if gone is None:
-        # To make an executable of a copy whose allocation is gone crashes the driver, also where
-        # another one has taken its place.
-        gone, now = replaced(kept.resolved, kept.buffers, driver.buffer_of), "is another's now"
-    if gone is not None:
-        address, pointer = gone
-        benchmark.refused = (
-            f"memory it uses was freed: {pointer.what} of node {pointer.node} "
-            f"({address:#x}) was memory at capture and {now}; keep what the graph reads "
-            f"and writes until the script ends"
-        )
+    benchmark.refused = freed(driver, kept, blocks)
+    if benchmark.refused:
         yield None
         return
     driver.synchronize_device()
@@ -97,6 +89,32 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
                 setup.close()
                 state.close()
                 watch.close()
+
+
+def freed(driver: Any, kept: Kept, blocks: BlockMap | None = None) -> str:
+    """Say which memory that a graph uses is not there any more; empty when all is.
+
+    To make an executable of a copy whose allocation is gone crashes the driver, also where
+    another one has taken its place.
+    """
+    if blocks is None:
+        blocks = blocks_of(memory_segments(), kept.device)
+    known = [
+        address
+        for address in kept.resolved
+        if blocks.find(address) is None and driver.range_of(address) is not None
+    ]
+    gone, now = lost(kept.resolved, blocks, known), "is none now"
+    if gone is None:
+        gone, now = replaced(kept.resolved, kept.buffers, driver.buffer_of), "is another's now"
+    if gone is None:
+        return ""
+    address, pointer = gone
+    return (
+        f"memory it uses was freed: {pointer.what} of node {pointer.node} "
+        f"({address:#x}) was memory at capture and {now}; keep what the graph reads "
+        f"and writes until the script ends"
+    )
 
 
 @contextmanager
