@@ -54,7 +54,7 @@ def cost_text(timings: Timings) -> str:
     if ratio is None:
         return "what tracing cost was not measured"
     factor = text.factor_text(ratio)
-    return f"traced replays took {factor} as long as untraced ones"
+    return f"traced replays took {factor} as long as untraced ones of the same process"
 
 
 def caution(timings: Timings, node_count: int) -> str:

@@ -31,7 +31,8 @@ def add_timing_caveats(result: Result, subject: Subject) -> None:
         result.figures["tracing_ratio"] = Quantity(ratio, Unit.RATIO)
         result.notes.append(
             "Tracing stretched the replay to {tracing_ratio} times its length; all times here "
-            "include that."
+            "include that. The untraced replays are of the same process: CUPTI stays in it, and "
+            "launching a graph takes the CPU longer there than in a process without it."
         )
     if timings.joined_by == "order":
         result.notes.append("Timings were joined to nodes by their order only.")
