@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from capture.analysis.subject import Subject
 from capture.errors import FormatError
+from capture.memory.twins import twin_of
 from capture.model import EvidenceKind, Executable, Gpu, Graph, GraphInfo, Recording
 
 if TYPE_CHECKING:
@@ -96,5 +98,16 @@ def subject_of(
     except FormatError as error:
         unreadable[EvidenceKind.WRITES] = f"what nodes wrote cannot be read: {error}"
     return Subject(
-        graph, info, timings, gpu, shown, body, origins, unreadable, benchmark, memory, writes
+        graph,
+        info,
+        timings,
+        gpu,
+        shown,
+        body,
+        origins,
+        unreadable,
+        benchmark,
+        memory,
+        writes,
+        partial(twin_of, recording, key, memory) if memory is not None else None,
     )

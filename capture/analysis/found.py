@@ -9,10 +9,12 @@ most. A result without such columns is one finding.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
 from ..errors import FormatError, GraphLensError
+from ..memory.twins import twin_of
 from ..model import EvidenceKind, Recording
 from . import analyses, run_entry
 from .base import Analysis, Cell, Result, Scope, Severity, Unit
@@ -129,6 +131,7 @@ def lean_subject(recording: Recording, key: str) -> Subject:
         unreadable=unreadable,
         benchmark=held.get("benchmarks"),
         memory=held.get("memory"),
+        find_twin=partial(twin_of, recording, key, held["memory"]) if held.get("memory") else None,
     )
 
 

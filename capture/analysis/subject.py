@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import add
 from statistics import median
@@ -13,6 +13,7 @@ from ..errors import LookupFailed
 from ..memory.accesses import Accesses, accesses
 from ..memory.flow import Cells, Flow, cells_of, flows_of
 from ..memory.pointers import Place, Pointer, resolve
+from ..memory.twins import judge, settle
 from ..memory.words import words
 from ..model import EvidenceKind, Executable, Gpu, Graph, GraphInfo
 from ..origin_index import NO_ORIGINS, OriginIndex
@@ -23,6 +24,7 @@ from .stored_benchmark import why_no_benchmark
 
 if TYPE_CHECKING:
     from ..benchmarks import Benchmark
+    from ..memory.twins import Twin
     from ..memory_map import Memory
     from ..origins import Origins
     from ..timings import Timings
@@ -47,6 +49,8 @@ class Subject:
         Of the whole graph.
     path : str
         Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
+    find_twin : callable, optional
+        Returns a second capture of the same work, by which numbers are told from addresses.
     unreadable : mapping of EvidenceKind to str, optional
         Why stored evidence could not be read.
 
@@ -70,6 +74,7 @@ class Subject:
         benchmark: Benchmark | None = None,
         memory: Memory | None = None,
         writes: Writes | None = None,
+        find_twin: Callable[[], Twin | None] | None = None,
     ) -> None:
         self.graph = graph
         self.info = info
@@ -82,6 +87,7 @@ class Subject:
         self.benchmark = None if path else benchmark
         self.memory = memory
         self.writes = writes
+        self._find_twin = find_twin
 
     def lacks(self, kind: EvidenceKind) -> str:
         """Return why a kind of evidence is absent, or ``""`` when it may be there."""
@@ -134,7 +140,11 @@ class Subject:
         if self.memory is None:
             return []
         with collection_paused():
-            return resolve(self.graph, self.memory)
+            found = resolve(self.graph, self.memory)
+            twin = self._find_twin() if self._find_twin is not None and not self.path else None
+            if twin is None:
+                return found
+            return settle(found, judge(self.graph, self.memory, twin.graph, twin.memory))
 
     @cached_property
     def pointers_at(self) -> dict[int, list[Pointer]]:
