@@ -12,7 +12,7 @@ from dash import Dash, html, set_props
 
 from capture.errors import GraphLensError
 
-from . import router, routes, security
+from . import open_file, router, routes, security
 from .components import shell
 from .compression import compress
 from .ids import Shell
@@ -64,6 +64,8 @@ class Settings:
     prefix: str = "/"
     workload: Workload | None = None
     """What this session may run again to measure it; only on loopback."""
+    start: str = ""
+    """Page and query to open first, such as ``compare?recording=a&after=b``."""
 
     @property
     def path_prefix(self) -> str:
@@ -97,6 +99,7 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
     beside = store.get().path if store.opened else None
     if settings.workload is not None and beside is not None and security.is_loopback(settings.host):
         store.measurer = Measurer(store, settings.workload, beside)
+    store.takes_files = security.is_loopback(settings.host) and not settings.allow_hosts
     app = Dash(
         __name__,
         assets_folder=str(assets_folder()),
@@ -122,6 +125,7 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
     for page in pages().values():
         page.register(app, store, prefix)
     routes.register(app.server, store, prefix)
+    open_file.register(app.server, store, prefix)
     # after_request handlers run last to first: marks are made after compression.
     security.protect(
         app.server,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from capture.analysis import Result, run_analysis
 from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_verdict
 
 from .comparison import ARROW, both_paths, fields_text, path_text, time_text, what_text
@@ -116,8 +117,9 @@ class Compared:
             before.graph, after.graph, before.info, after.info, self.diff
         )
         self.levels: dict[str, Alignment] = {item.path_before: item for item in self.diff.levels}
-        self._bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
+        self.bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
         self._merged: dict[str, Merged] = {}
+        self._findings: dict[tuple[str, bool], Result] = {}
 
     @property
     def size_bytes(self) -> int:
@@ -206,6 +208,13 @@ class Compared:
         """Return the change of the node at two paths; ``None`` where no field differs."""
         return self._by_path.get((before, after))
 
+    def finding(self, analysis: str, before: bool) -> Result:
+        """Return what an analysis of one side finds; it runs once."""
+        key = (analysis, before)
+        if key not in self._findings:
+            self._findings[key] = run_analysis(analysis, self.before if before else self.after)
+        return self._findings[key]
+
     def place_of(self, change: NodeChange) -> Place:
         """Return where a change is drawn: of a moved node its new place."""
         if change.after is not None and (change.before is None or change.kind == "moved"):
@@ -219,8 +228,8 @@ class Compared:
 
     def place_after(self, path: str) -> Place:
         """Return where a node after is drawn."""
-        body, position = nearest(path, self._bodies_after)
-        here = self._bodies_after[body]
+        body, position = nearest(path, self.bodies_after)
+        here = self.bodies_after[body]
         return Place(here, int(self.merged(here).union.index_after[position]))
 
     def merged(self, body: str = "") -> Merged:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from capture.model import Recording
+
 from .state import ViewState, to_url
 from .store import Store
 
@@ -28,3 +30,9 @@ class Context:
     def url(self, state: ViewState) -> str:
         """Return the address of another view."""
         return to_url(state, self.prefix)
+
+
+def first_graph(recording: Recording) -> str:
+    """Return the key of the first graph with nodes: torch.compile captures an empty one first."""
+    infos = recording.graphs.values()
+    return next((info.key for info in infos if info.node_count), next(iter(recording.graphs), ""))

@@ -113,8 +113,8 @@ def signed_duration_text(difference_ns: float) -> str:
 
     Examples
     --------
-    >>> signed_duration_text(-1860), signed_duration_text(95)
-    ('−1.86 µs', '+95 ns')
+    >>> signed_duration_text(1860), signed_duration_text(0)
+    ('+1.86 µs', '0 ns')
     """
     sign = "+" if difference_ns > 0 else "\N{MINUS SIGN}" if difference_ns < 0 else ""
     return f"{sign}{duration_text(abs(difference_ns))}"
@@ -125,8 +125,8 @@ def signed_bytes_text(difference_bytes: int) -> str:
 
     Examples
     --------
-    >>> signed_bytes_text(-4096)
-    '−4 KiB'
+    >>> signed_bytes_text(4096)
+    '+4 KiB'
     """
     sign = "+" if difference_bytes > 0 else "\N{MINUS SIGN}" if difference_bytes < 0 else ""
     return f"{sign}{bytes_text(abs(difference_bytes))}"

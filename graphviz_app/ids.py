@@ -142,6 +142,19 @@ class OperatorsPage(StrEnum):
     TABLE = "operators-table"
 
 
+class ComparePage(StrEnum):
+    """The page of a comparison."""
+
+    ASKED = "compare-asked"
+    """What is still to be compared; empty when the page was built with it."""
+    BODY = "compare-body"
+    TICK = "compare-tick"
+    PAIRS = "compare-pairs"
+    PROGRESS = "compare-progress"
+    SHOWN = "compare-shown"
+    CHANGES = "compare-changes"
+
+
 class SourcePage(StrEnum):
     """The page of source lines."""
 

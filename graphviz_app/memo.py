@@ -60,6 +60,11 @@ class Memo:
             self._keep(key, result, size(result))
             return result
 
+    def holds(self, key: Hashable) -> bool:
+        """Say whether the result of a key is kept."""
+        with self._lock:
+            return key in self._kept
+
     def _keep(self, key: Hashable, result: Any, size_bytes: int) -> None:
         with self._lock:
             self._kept[key] = (result, size_bytes)

@@ -114,13 +114,17 @@ class Union:
             twin[old], twin[new] = new, old
         source, target, edge_in_before, edge_in_after = _edges(level, index_after, total)
         return cls(
-            *(column.astype(np.int32) for column in (before, after)),
-            in_before,
-            in_after,
-            *(column.astype(np.int32) for column in (twin, index_after, source, target)),
-            edge_in_before,
-            edge_in_after,
-            _order(index_after, n, total),
+            before=before.astype(np.int32),
+            after=after.astype(np.int32),
+            in_before=in_before,
+            in_after=in_after,
+            twin=twin.astype(np.int32),
+            index_after=index_after.astype(np.int32),
+            source=source.astype(np.int32),
+            target=target.astype(np.int32),
+            edge_in_before=edge_in_before,
+            edge_in_after=edge_in_after,
+            order=_order(index_after, n, total),
         )
 
 

@@ -10,11 +10,11 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from capture.errors import FormatError, GraphLensError
-from capture.model import Recording
 
 from .components import details, export_menu, shell
 from .components.attributes import attributes
 from .components.prose import prose
+from .context import first_graph
 from .format import count_text
 from .ids import Shell
 from .pages import Context, Page, pages
@@ -33,13 +33,8 @@ def complete(state: ViewState, store: Store) -> ViewState:
     entry = pages().get(page)
     if not graph and entry is not None and entry.needs_graph:
         graph = first_graph(opened.recording)
-    return state.but(page=page, recording=opened.id, graph=graph)
-
-
-def first_graph(recording: Recording) -> str:
-    """Return the key of the first graph with nodes: torch.compile captures an empty one first."""
-    infos = recording.graphs.values()
-    return next((info.key for info in infos if info.node_count), next(iter(recording.graphs), ""))
+    state = state.but(page=page, recording=opened.id, graph=graph)
+    return state if entry is None or entry.complete is None else entry.complete(state, store)
 
 
 def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Component]:
@@ -93,8 +88,9 @@ def missing(text: str, back: ViewState, prefix: str) -> Component:
 def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:
     """Return the navigation: each page, about the recording and graph that are on the screen."""
     items: list[Component] = []
+    here_now = pages().get(state.page)
     for page in pages().values():
-        graph = state.graph if page.needs_graph else ""
+        graph = state.graph if page.needs_graph or page.takes_graph else ""
         target = ViewState(
             page=page.name,
             recording=state.recording,
@@ -104,8 +100,10 @@ def rail(state: ViewState, store: Store, prefix: str) -> list[Component]:
         here = page.name == state.page
         # What is selected stays selected on another page of the same graph.
         changes: dict[str, Any] = {"page": page.name, "search": "", "view": ""}
-        if not page.needs_graph:
+        if not (page.needs_graph or page.takes_graph):
             changes |= {"graph": "", "body": "", "node": None}
+        elif page.takes_graph or (here_now is not None and here_now.takes_graph):
+            changes |= {"body": "", "node": None}  # nodes are numbered in another way there
         items.append(
             html.A(
                 page.title,
@@ -140,6 +138,8 @@ def frame(state: ViewState, store: Store, page: Page | None) -> dict[str, Any]:
         "before": before,
         "after": after,
         "graph": bool(page and page.needs_graph),
+        "recordingAfter": state.after,
+        "graphAfter": state.graph_after,
         "hint": page.search_hint if page else "Search",
     }
 
@@ -181,11 +181,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
             content,
             rail(state, store, prefix),
             state.recording if known else None,
-            *(
-                shell.recording_choice(store)
-                if store.measurer is not None
-                else (no_update, no_update, no_update)
-            ),
+            *shell.recording_choice(store),
             graph_options(store, state.recording) if fresh else no_update,
             state.graph or None,
             export_menu.menu(Context(store, state, prefix)) if known else None,
@@ -201,7 +197,10 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     def show_details(focus: dict[str, Any] | None) -> Any:
         state = stored(focus)
         try:
-            return details.panel(Context(store, complete(state, store), prefix))
+            state = complete(state, store)
+            page = pages().get(state.page)
+            own = page.details if page is not None else None
+            return (own or details.panel)(Context(store, state, prefix))
         except GraphLensError as error:
             LOG.debug("no details: %s", error)
             return None  # the page says why
@@ -218,10 +217,13 @@ def register(app: Dash, store: Store, prefix: str) -> None:
             return None
         state = complete(state, store)
         page = pages().get(state.page)
-        if page is None or not page.needs_graph:
+        if page is None or not (page.needs_graph or page.find):
             return None
         try:
-            found = store.find(state.recording, state.graph, state.body, text, state.executable)
+            if page.find is not None:
+                found = page.find(Context(store, state, prefix), text)
+            else:
+                found = store.find(state.recording, state.graph, state.body, text, state.executable)
         except GraphLensError:
             return None
         return {"search": text, "indices": found, "text": count_text(len(found))}

@@ -8,6 +8,8 @@ from flask import Flask, Response, request
 
 from capture.errors import GraphLensError, LookupFailed
 
+from .compare_data import compare_data
+from .compared import Pair
 from .compression import SCENE_TYPE
 from .exports import export
 from .store import Store
@@ -26,6 +28,13 @@ def replay_url(recording: str, graph: str, prefix: str = "/", executable: str = 
     """Return the address of a graph's sample replay."""
     query = {"graph": graph} | ({"executable": executable} if executable else {})
     return f"{prefix}replay/{quote(recording)}?{urlencode(query)}"
+
+
+def compare_url(kind: str, pair: Pair, prefix: str = "/", side: str = "", body: str = "") -> str:
+    """Return the address of a part of a comparison: its ``scene``, ``replay`` or ``tour``."""
+    query = {"graph": pair.graph, "after": pair.after, "graph_after": pair.graph_after}
+    query |= {name: value for name, value in (("side", side), ("body", body)) if value}
+    return f"{prefix}compare-{kind}/{quote(pair.recording)}?{urlencode(query)}"
 
 
 def register(server: Flask, store: Store, prefix: str) -> None:
@@ -59,6 +68,25 @@ def register(server: Flask, store: Store, prefix: str) -> None:
         except GraphLensError as error:
             return Response(f"{error}\n", 422, mimetype="text/plain")
         response = Response(data, mimetype="application/json")
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @server.get(f"{prefix}compare-<kind>/<recording>")
+    def comparison(kind: str, recording: str) -> Response:
+        asked = {name: request.args.get(name, "") for name in ("graph", "after", "graph_after")}
+        try:
+            data, mimetype = compare_data(
+                store,
+                kind,
+                Pair(recording, asked["graph"], asked["after"], asked["graph_after"]),
+                request.args.get("side", ""),
+                request.args.get("body", ""),
+            )
+        except LookupFailed as error:
+            return Response(f"{error}\n", 404, mimetype="text/plain")
+        except GraphLensError as error:
+            return Response(f"{error}\n", 422, mimetype="text/plain")
+        response = Response(data, mimetype=mimetype)
         response.headers["Cache-Control"] = "no-store"
         return response
 

@@ -81,7 +81,7 @@ def serve(app: Dash, settings: Settings) -> None:
     # Its warning that requests wait a moment means nothing to a single user.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     listener = bind(settings.host, settings.port)
-    url = address(listener, settings.host, settings.path_prefix)
+    url = address(listener, settings.host, settings.path_prefix) + settings.start
     if not is_loopback(settings.host):
         click.echo(
             f"warning: listening on {settings.host}, so others on the network can open these "

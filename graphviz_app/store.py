@@ -100,6 +100,8 @@ class Store:
         self._adding = threading.Lock()
         self.measurer: Measurer | None = None
         """Runs this session's own workload again; ``None`` where there is none to run."""
+        self.takes_files = False
+        """Whether the browser may hand over files: only that of this machine's user may."""
 
     @classmethod
     def open(cls, files: Sequence[Path], sources: SourceAccess | None = None) -> Store:
@@ -134,6 +136,10 @@ class Store:
     ) -> Made:
         """Return what was computed under a key, computing it when it is not kept."""
         return self._memo.get(key, make, size)
+
+    def remembers(self, key: Hashable) -> bool:
+        """Say whether something is kept under a key."""
+        return self._memo.holds(key)
 
     def get(self, recording: str = "") -> Opened:
         """Return an opened recording; ``""`` is the first.

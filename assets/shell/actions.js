@@ -44,7 +44,10 @@ window.cgShell = window.cgShell || {};
     if (view.page && view.page !== context.page) return;
     const full = Object.assign({}, view);
     if (!full.recording) full.recording = context.recording || "";
-    if (!full.graph && context.graph) full.graph = context.key || "";
+    if (!full.graph && (context.graph || context.graphAfter)) full.graph = context.key || "";
+    if (context.recordingAfter) {
+      Object.assign(full, { after: context.recordingAfter, graph_after: context.graphAfter || "" });
+    }
     const url = shell.compose(full);
     if (url.search === shell.compose(view).search) return;
     window.history.replaceState({}, "", url.pathname + url.search);
@@ -117,7 +120,12 @@ window.cgShell = window.cgShell || {};
     },
 
     entered(event) {
-      if (event && event.path) shell.go({ body: `${event.path}/0`, node: null, search: "" });
+      if (!event || !event.path) return;
+      // A comparison names bodies by the node that both sides share.
+      const view = shell.view();
+      const around = view.body ? `${view.body}/` : "";
+      const path = view.page === "compare" ? around + event.index : event.path;
+      shell.go({ body: `${path}/0`, node: null, search: "" });
     },
 
     // The server sets the picker as well, when the address names another recording or graph.

@@ -43,6 +43,7 @@ window.cgShell = window.cgShell || {};
     shell.filterTrees(view);
     shell.measureLegend();
     shell.showRow(view);
+    shell.showChange(view);
     if (window.cgReplay) {
       const at = view.body ? `${view.body}/` : "";
       window.cgReplay.setSelection(view.node === null ? null : at + view.node);

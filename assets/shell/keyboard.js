@@ -15,8 +15,12 @@ window.cgShell = window.cgShell || {};
         box.select();
       }
     },
-    n: () => shell.stepMatch(1),
-    p: () => shell.stepMatch(-1),
+    n: () => (shell.view().search ? shell.stepMatch(1) : shell.stepChange(1)),
+    p: () => (shell.view().search ? shell.stepMatch(-1) : shell.stepChange(-1)),
+    j: () => shell.stepChange(1),
+    k: () => shell.stepChange(-1),
+    J: () => shell.stepChange(1, true),
+    K: () => shell.stepChange(-1, true),
     "[": () => shell.stepGraph(-1),
     "]": () => shell.stepGraph(1),
     f: () => shell.fit(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -11,6 +12,8 @@ import click
 
 if TYPE_CHECKING:
     from ..measuring import Workload
+    from ..state import ViewState
+    from ..store import Store
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -74,6 +77,7 @@ def run_dashboard(
     *,
     recorded_in: Sequence[Path] = (),
     workload: Workload | None = None,
+    start: Callable[[Store], ViewState] | None = None,
     **options: Any,
 ) -> None:
     """Open files and serve the dashboard until interrupted.
@@ -86,6 +90,8 @@ def run_dashboard(
         other machines can look.
     workload : Workload, optional
         The user's own command of this session, which the dashboard may run again to measure it.
+    start : callable, optional
+        Returns the view to open first; the overview of the first file if not given.
     **options
         The values of :func:`server_options` and :func:`source_option`.
 
@@ -98,6 +104,7 @@ def run_dashboard(
     from ..security import is_loopback
     from ..server import serve
     from ..source_access import EDITOR, SourceAccess
+    from ..state import to_url
     from ..store import Store
 
     settings = Settings(
@@ -113,6 +120,8 @@ def run_dashboard(
         roots += [folder for folder in recorded_in if folder.is_dir()]
     sources = SourceAccess(roots, os.environ.get(EDITOR, ""))
     store = Store.open(files, sources)
+    if start is not None:
+        settings = replace(settings, start=to_url(start(store)).removeprefix("/"))
     try:
         serve(create_app(store, settings), settings)
     finally:

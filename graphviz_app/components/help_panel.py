@@ -14,6 +14,8 @@ KEYS = (
     ("/", "search nodes, or graphs on the overview"),
     ("Enter or n", "next match"),
     ("Shift+Enter or p", "previous match"),
+    ("j or k", "next or previous change of a comparison, the most costly first"),
+    ("Shift+j or Shift+k", "next or previous row of its list"),
     ("[", "previous graph"),
     ("]", "next graph"),
     ("f", "fit the graph, or the replay, into the window"),
@@ -60,6 +62,12 @@ WORDS = (
         "dragging moves, a click selects the node on every page, a double-click zooms to it. "
         "Arrows on the timeline are dependencies: all where they are few, else the selected "
         "node's.",
+    ),
+    (
+        "Comparison",
+        "Both graphs are laid out as one, so that a place on one side is the same place on the "
+        "other; what one side lacks is an outline there. Alike changes share a row of the list. "
+        "change:added and so on find nodes by what became of them.",
     ),
     (
         "Gain",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dash import Dash
     from dash.development.base_component import Component
 
+    from ..state import ViewState
     from ..store import Store
 
 __all__ = ["Context", "Page", "pages"]
@@ -53,6 +54,15 @@ class Page:
         Whether the page is about one graph.
     place : tuple of str
         The parts of a view that the page is built from; others change without building it again.
+    takes_graph : bool
+        Whether the graph on the screen is handed to a page that can do without one. Such a page
+        numbers nodes in its own way.
+    complete : callable
+        ``complete(state, store)`` fills in what an address left out, besides page and recording.
+    details : callable
+        ``details(context)`` returns what the panel shows; the panel that all pages share if not.
+    find : callable
+        ``find(context, text)`` returns the nodes that a search finds, as the page numbers them.
     """
 
     name: str
@@ -65,6 +75,10 @@ class Page:
     search_hint: str = "Search"
     needs_graph: bool = False
     place: tuple[str, ...] = ("page", "recording", "graph", "body")
+    takes_graph: bool = False
+    complete: Callable[[ViewState, Store], ViewState] | None = None
+    details: Callable[[Context], Any] | None = None
+    find: Callable[[Context, str], list[int]] | None = None
 
 
 @lru_cache(maxsize=1)
