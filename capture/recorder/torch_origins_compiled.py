@@ -1,7 +1,8 @@
-"""Which modules the operators of a compiled graph belong to, noted while torch compiles it.
+"""Modules and lines of the operators of a compiled graph, noted while torch compiles it.
 
 The module that the compiler generates names the operators of the traced graph beside each launch,
-but not their ``nn.Module``; the traced graph knows it, and is gone after compiling. So two
+but not their ``nn.Module``, and their lines only outside of partitions, which is where functions
+are cut for CUDA graphs; the traced graph knows both, and is gone after compiling. So two
 functions of the compiler are listened to: the one that hands a traced graph to a backend, and the
 one that loads a generated module, which happens inside it. Both do what they did.
 """
@@ -45,10 +46,13 @@ class Compilations:
     ----------
     owners : dict of str to (dict of str to Owner)
         By file of the generated module: modules by name of the operator.
+    traces : dict of str to (dict of str to str)
+        By file of the generated module: stacks as torch prints them, by name of the operator.
     """
 
     def __init__(self) -> None:
         self.owners: dict[str, dict[str, Owner]] = {}
+        self.traces: dict[str, dict[str, str]] = {}
         self._current = threading.local()
         self._replaced = ReplacedAttributes()
 
@@ -68,13 +72,13 @@ class Compilations:
 
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def call_user_compiler(graph: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
-                before = getattr(self._current, "owners", None)
+                before = getattr(self._current, "noted", None)
                 with suppress(Exception):
-                    self._current.owners = owners_of(module)
+                    self._current.noted = owners_of(module), traces_of(module)
                 try:
                     return original(graph, module, *args, **kwargs)
                 finally:
-                    self._current.owners = before
+                    self._current.noted = before
 
             return call_user_compiler
 
@@ -89,9 +93,9 @@ class Compilations:
             function = original.__func__
 
             def load_by_key_path(cls: Any, key: str, path: str, *args: Any, **kwargs: Any) -> Any:
-                owners = getattr(self._current, "owners", None)
-                if owners:
-                    self.owners[path] = owners
+                noted = getattr(self._current, "noted", None)
+                if noted:
+                    self.owners[path], self.traces[path] = noted
                 return function(cls, key, path, *args, **kwargs)
 
             return classmethod(load_by_key_path)
@@ -109,10 +113,24 @@ def owners_of(module: Any) -> dict[str, Owner]:
         key, (path, _) = list(stack.items())[-1]
         digits = str(key).partition("@")[0]
         owner = Owner(int(digits) if digits.isdecimal() else 0, clean(str(path)))
-        for source in node.meta.get("source_fn_stack") or ():
-            found.setdefault(str(source[0]), owner)
-        found.setdefault(node.name, owner)
+        for name in _names(node):
+            found.setdefault(name, owner)
     return found
+
+
+def traces_of(module: Any) -> dict[str, str]:
+    """Return the stack of each operator of a traced graph, as torch prints it, by its name."""
+    found: dict[str, str] = {}
+    for node in module.graph.nodes:
+        text = node.meta.get("stack_trace")
+        if text and node.op not in ("placeholder", "output"):
+            for name in _names(node):
+                found.setdefault(name, str(text))
+    return found
+
+
+def _names(node: Any) -> list[str]:
+    return [*(str(source[0]) for source in node.meta.get("source_fn_stack") or ()), node.name]
 
 
 def clean(path: str) -> str:

@@ -2,7 +2,8 @@
 
 Two things are there without any setting: the comments beside each launch in the module that it
 generated, with the names of the original operators, and the map from lines of that module to the
-user's stack, which it loads with the module.
+user's stack, which it loads with the module. The map leaves out partitions, so stacks are also
+found by the names, in what was noted of the traced graph.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def provenance(file: str, line: int, kernel: str) -> Provenance | None:
     kernel : str
     """
     sources, operators = names_of(file, line, kernel)
-    stacks = stacks_of(file, line)
+    traces = COMPILATIONS.traces.get(file, {})
+    named = (_stack(traces[name]) for name in sources if name in traces)
+    stacks = tuple(dict.fromkeys((*stacks_of(file, line), *filter(None, named))))
     if not operators and not stacks:
         return None
     known = COMPILATIONS.owners.get(file, {})
@@ -89,15 +92,16 @@ def stacks_of(file: str, line: int) -> tuple[tuple[Place, ...], ...]:
         return ()
     # Every operator of a fused kernel has an entry of its own, all at one line.
     first = bisect_left(lines, lines[last - 1])
-    found: list[tuple[Place, ...]] = []
-    for text in texts[first:last]:
-        frames = [
-            (name, int(number), function.strip())
-            for name, number, function in _FRAME.findall(str(text or ""))
-        ]
-        if frames:
-            found.append(tuple(reversed(frames)))
-    return tuple(dict.fromkeys(found))
+    found = (_stack(str(text or "")) for text in texts[first:last])
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _stack(text: str) -> tuple[Place, ...]:
+    """Return a stack that torch printed, innermost first."""
+    frames = [
+        (name, int(number), function.strip()) for name, number, function in _FRAME.findall(text)
+    ]
+    return tuple(reversed(frames))
 
 
 @lru_cache(maxsize=32)

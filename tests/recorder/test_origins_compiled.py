@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from capture.recorder.import_watch import after_import
-from capture.recorder.torch_origins_compiled import COMPILATIONS, Compilations, Owner, owners_of
+from capture.recorder.torch_origins_compiled import (
+    COMPILATIONS,
+    Compilations,
+    Owner,
+    owners_of,
+    traces_of,
+)
 from capture.recorder.torch_origins_inductor import CODECACHE, names_of, provenance
 
 GENERATED = dedent(
@@ -108,6 +114,28 @@ def test_modules_of_a_traced_graph() -> None:
     graph = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
     owner = Owner(23, "blocks.0.l")
     assert owners_of(graph) == {"linear_1": owner, "x_1": owner}
+
+
+def test_kernels_of_a_partition_have_the_stacks_of_the_traced_graph(
+    generated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The compiler's map from lines to stacks knows no partitions.
+    frame = '  File "/me/net.py", line {}, in forward\n    return x\n'
+    nodes = [
+        SimpleNamespace(
+            op="call_function",
+            name="x",
+            meta={"stack_trace": frame.format(7), "source_fn_stack": [("mm", "mm")]},
+        ),
+        SimpleNamespace(op="call_function", name="relu_1", meta={"stack_trace": frame.format(8)}),
+        SimpleNamespace(op="placeholder", name="w", meta={"stack_trace": frame.format(9)}),
+    ]
+    traces = traces_of(SimpleNamespace(graph=SimpleNamespace(nodes=nodes)))
+    assert set(traces) == {"mm", "x", "relu_1"}
+    monkeypatch.setitem(COMPILATIONS.traces, generated, traces)
+    found = provenance(generated, line_of("extern_kernels"), "aten.addmm.out")
+    assert found is not None
+    assert found.stacks == ((("/me/net.py", 7, "forward"),), (("/me/net.py", 8, "forward"),))
 
 
 def test_the_compiler_is_listened_to_and_left_as_it_was(
