@@ -25,6 +25,7 @@ REBIND_COLUMNS = (
     "address",
     "size_bytes",
     "new_address",
+    "new_us",
     "seen_us",
     "noticed_us",
     "stack",
@@ -63,6 +64,8 @@ class Rebinds(msgspec.Struct, kw_only=True, omit_defaults=True):
     size_bytes: list[int] = []
     new_address: list[int] = []
     """0 for storage that is on no CUDA device."""
+    new_us: list[int] = []
+    """When the new storage was allocated; 0 if that was not seen."""
     seen_us: list[int] = []
     """When the old storage was last seen there."""
     noticed_us: list[int] = []

@@ -65,6 +65,8 @@ class Follower:
         self.told = False
         """Whether a history was ever read."""
         self.left_out = 0
+        self.allocated_us: dict[int, int] = {}
+        """When what is at an address was allocated, as far as a history told."""
         self._blind: list[Blind] = []
         self._watched: dict[tuple[int, int], list[int]] = {}
         self._ranges: dict[int, tuple[int, int]] = {}
@@ -81,7 +83,7 @@ class Follower:
         return {device for device, _ in self._watched}
 
     def watch(self, memory: Memory, at_us: int) -> None:
-        """Follow the blocks that a graph points into and that are not in its own pool.
+        """Follow the blocks that a graph points into.
 
         Parameters
         ----------
@@ -99,8 +101,6 @@ class Follower:
             if not blocks.pointed[at] or blocks.state[at] != _ALLOCATED:
                 continue
             segment = blocks.segment[at]
-            if memory.pools[segments.pool[segment]] == memory.pool:
-                continue
             device = segments.device[segment] if segments.device else 0
             key = device, address
             if key not in self._watched and len(self._watched) >= MAX_WATCHED:
@@ -146,6 +146,8 @@ class Follower:
                 if action in ("free_requested", "free_completed"):
                     self._freed(device, event)
                 elif action == "alloc":
+                    if len(self.allocated_us) < MAX_WATCHED:
+                        self.allocated_us[event["addr"]] = event.get("time_us", 0)
                     self._freed_unseen(device, event)
                     if self._unused:
                         self._handed_out(device, event)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..memory.torch_snapshot import Tables
 from ..memory_after import Rebinds
-from .torch_names import Binding, storage_of
+from .torch_names import Binding, is_emptied, storage_of
 
 MAX_BINDINGS = 100_000
 """Names followed at once."""
@@ -75,6 +75,9 @@ class Bindings:
                 del self._held[identity]
                 continue
             storage = storage_of(tensor)
+            if storage is None and is_emptied(tensor):
+                del self._held[identity]
+                continue
             if storage is not None and storage[0] == held.address:
                 held.seen_us = at_us
                 continue
@@ -105,8 +108,15 @@ class Bindings:
             if len(self._rows) < MAX_REBINDS:
                 self._rows.append((held, address, at_us, frames.get(address)))
 
-    def add_to(self, tables: Tables) -> Rebinds:
-        """Return what was found as columns."""
+    def add_to(self, tables: Tables, allocated_us: Mapping[int, int]) -> Rebinds:
+        """Return what was found as columns.
+
+        Parameters
+        ----------
+        tables : Tables
+        allocated_us : mapping of int to int
+            When what is at an address was allocated.
+        """
         found = Rebinds()
         for held, new_address, noticed_us, frames in self._rows:
             found.name.append(held.binding.name)
@@ -114,6 +124,8 @@ class Bindings:
             found.address.append(held.address)
             found.size_bytes.append(held.size_bytes)
             found.new_address.append(new_address)
+            new_us = allocated_us.get(new_address, 0)
+            found.new_us.append(new_us if new_us <= noticed_us else 0)
             found.seen_us.append(held.seen_us)
             found.noticed_us.append(noticed_us)
             found.stack.append(tables.stack(frames))

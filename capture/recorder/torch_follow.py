@@ -139,7 +139,7 @@ class Following:
                 follower.blind(max(self._dark[0], follower.from_us), at_us, self._dark[1])
                 self._dark = at_us, self._dark[1]
             snapshot.frees, blind = follower.add_to(tables)
-            snapshot.rebinds = self.bindings.add_to(tables)
+            snapshot.rebinds = self.bindings.add_to(tables, follower.allocated_us)
             snapshot.after = After(
                 from_us=follower.from_us,
                 until_us=at_us,

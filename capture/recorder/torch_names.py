@@ -76,6 +76,13 @@ def storage_of(tensor: Any) -> tuple[int, int] | None:
     return None
 
 
+def is_emptied(tensor: Any) -> bool:
+    """Say whether a tensor is on a CUDA device, but its memory was given back for a while."""
+    with suppress(Exception):
+        return bool(tensor.is_cuda and not tensor.untyped_storage().nbytes())
+    return False
+
+
 def named_tensors(frame: FrameType | None = None) -> Iterator[tuple[Binding, Any]]:
     """Yield tensors that have a name, modules and optimizers first.
 

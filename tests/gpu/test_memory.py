@@ -268,7 +268,7 @@ def test_an_input_that_was_freed_after_the_capture_is_named(tmp_path: Path) -> N
     recorded = Recorded(tmp_path, LATER)
     result = run_analysis("freed_later", recorded.recording)
     assert len(result.rows) == 1, result
-    assert result.rows[0][3] == 4 << 22
+    assert result.rows[0][6] == 4 << 22
     stale = [item for item in recorded.pointers() if item.place.state == "free"]
     assert stale == []
 

@@ -91,7 +91,7 @@ def test_the_end_of_the_process_is_looked_at(place: Workplace) -> None:
     assert [mark.name for mark in snapshot.marks] == ["end"]
     # The script dropped what its graph still points into.
     found = run_analysis("freed_later", recording)
-    assert [row[1] for row in found.rows] == ["0x7f0000000000"]
+    assert [row[4] for row in found.rows] == ["0x7f0000000000"]
 
 
 def test_stacks_and_events_of_the_capture(place: Workplace) -> None:

@@ -1,0 +1,153 @@
+"""Finding: graphs that hold a workspace of cuBLAS each, where one would do."""
+
+from __future__ import annotations
+
+from ..memory_map import Memory
+from ..model import Recording
+from .base import (
+    Analysis,
+    Argument,
+    ArgumentKind,
+    Cell,
+    Column,
+    Quantity,
+    Result,
+    Scope,
+    Severity,
+    Unit,
+)
+from .later import laters, memories, pointing, surest, why_no_memory
+from .pointed_at import allocated_at
+from .subject import NO_MEMORY
+from .workspaces import Candidate, candidates, sizes_of, users
+
+COLUMNS = [
+    Column("graph", Unit.GRAPH),
+    Column("node", Unit.NODE),
+    Column("kernel", Unit.TEXT),
+    Column("pool", Unit.TEXT),
+    Column("block", Unit.TEXT),
+    Column("size", Unit.BYTES),
+    Column("confidence", Unit.TEXT),
+    Column("allocated at", Unit.TEXT),
+]
+MAX_OPENED = 500
+"""Graphs whose nodes are looked at; others are left out, and counted."""
+WHY = (
+    "torch allocates cuBLAS's workspace at the first matrix product on a stream, in the pool of "
+    "the graph that is captured then, where it stays reserved. Capture all graphs on one stream, "
+    "in one pool (torch.cuda.graph_pool_handle), without clearing workspaces in between, or warm "
+    "up on the stream that captures; CUBLAS_WORKSPACE_CONFIG makes it smaller."
+)
+LIKELY = (
+    "Likely: a workspace is known by its size, and because nothing but matrix products points at "
+    "it."
+)
+
+
+def run(recording: Recording, rows: int = 1000) -> Result:
+    """Look for workspaces in the own pools of several graphs.
+
+    Notes
+    -----
+    Linear in graphs and their blocks; graphs with such a block are opened.
+    """
+    result = Result(columns=COLUMNS)
+    found = laters(recording, result.notes)
+    looked = opened = left_out = 0
+    seen: dict[tuple[int, int, int], list[tuple[tuple[int, int], int]]] = {}
+    made: dict[tuple[int, int, int], list[tuple[Cell, ...]]] = {}
+    for key, memory in memories(recording, result.notes):
+        looked += 1
+        process = recording.graphs[key].process or 0
+        for item in candidates(memory, sizes_of(found.get(process))):
+            group = process, item.device, item.size_bytes
+            block = memory.pool or (0, 0), item.address
+            if not item.own or block in seen.setdefault(group, []):
+                continue
+            if opened >= MAX_OPENED:
+                left_out += 1
+                continue
+            opened += 1
+            row = _row(recording, key, memory, item, result.notes)
+            if row is not None:
+                seen[group].append(block)
+                made.setdefault(group, []).append(row)
+    if not looked:
+        if result.notes:
+            return Result.absent(result.notes[0].rstrip("."))
+        return Result.absent(why_no_memory(recording, NO_MEMORY))
+    several = {group: same for group, same in made.items() if len(same) > 1}
+    result.rows = [row for same in several.values() for row in same]
+    graphs = len({row[0] for row in result.rows})
+    result.figures = {
+        "looked": Quantity(looked, Unit.COUNT),
+        "graphs": Quantity(graphs, Unit.COUNT),
+        "workspaces": Quantity(len(result.rows), Unit.COUNT),
+        "bytes": Quantity(sum(group[2] * len(same) for group, same in several.items()), Unit.BYTES),
+        "saved": Quantity(
+            sum(group[2] * (len(same) - 1) for group, same in several.items()), Unit.BYTES
+        ),
+        "left_out": Quantity(left_out, Unit.COUNT),
+    }
+    del result.rows[rows:]
+    if several:
+        result.severity = Severity.NOTICE
+        result.summary = (
+            "{workspaces} workspaces of equal size lie in pools of {graphs} graphs, {bytes} "
+            "together; sharing one would save {saved}."
+        )
+        result.notes[:0] = [WHY, LIKELY]
+    else:
+        result.summary = "No two graphs were seen to hold a workspace of equal size each."
+    if left_out:
+        result.notes.append("{left_out} graphs were not opened: there were too many.")
+    return result
+
+
+def _row(
+    recording: Recording, key: str, memory: Memory, item: Candidate, problems: list[str]
+) -> tuple[Cell, ...] | None:
+    """Return the row of a block, or nothing where others than matrix products use it."""
+    node, kernel = None, ""
+    if item.pointed:
+        held = pointing(recording, key, memory, problems)
+        pointers = users(held, item.address) if held is not None else None
+        if held is None or not pointers:
+            return None
+        node = surest(pointers).word.node
+        kernel = held.name_of(node)
+    blocks = memory.blocks
+    assert blocks is not None
+    stack = blocks.stack[item.block] if blocks.stack else -1
+    pool = memory.pool or (0, 0)
+    return (
+        key,
+        node,
+        kernel,
+        f"{pool[0]}, {pool[1]}",
+        f"0x{item.address:x}",
+        item.size_bytes,
+        "likely",
+        allocated_at(memory, stack),
+    )
+
+
+ANALYSIS = Analysis(
+    name="identical_workspaces",
+    title="A workspace for each graph",
+    description="Which graphs hold a cuBLAS workspace of equal size each, and what one would save.",
+    run=run,
+    scope=Scope.RECORDING,
+    arguments=(
+        Argument(
+            "rows",
+            ArgumentKind.INTEGER,
+            1000,
+            "most rows in the table",
+            Unit.COUNT,
+            minimum=0,
+        ),
+    ),
+    finding=True,
+)

@@ -1,0 +1,211 @@
+"""Finding: a private pool whose graphs are gone, kept by outputs that are still alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..memory.pointers import Memories
+from ..memory.sums import pool_sums
+from ..memory_map import COMMON_POOL, Memory, Snapshot
+from ..model import Recording
+from .base import (
+    Analysis,
+    Argument,
+    ArgumentKind,
+    Cell,
+    Column,
+    Quantity,
+    Result,
+    Scope,
+    Severity,
+    Unit,
+)
+from .later import ALLOCATED, Pointing, laters, memories, pointing, why_no_memory
+from .pointed_at import allocated_at
+from .replayed import Replays
+from .subject import NO_MEMORY
+
+COLUMNS = [
+    Column("graph", Unit.GRAPH),
+    Column("node", Unit.NODE),
+    Column("kernel", Unit.TEXT),
+    Column("pool", Unit.TEXT),
+    Column("pool holds", Unit.BYTES),
+    Column("block", Unit.TEXT),
+    Column("size", Unit.BYTES),
+    Column("name", Unit.TEXT),
+    Column("kind", Unit.TEXT),
+    Column("confidence", Unit.TEXT),
+    Column("allocated at", Unit.TEXT),
+]
+MAX_OPENED = 200
+"""Graphs whose nodes are looked at, for the one that writes a block."""
+WHY = (
+    "A pool goes back to the driver when its graphs are gone and nothing in it is allocated: one "
+    "small tensor that a graph returned keeps all of its pool, temporaries included. Clone what is "
+    "to be kept before the graph goes, or take its numbers with item() or cpu(), and drop the rest."
+)
+WORKSPACE = "cuBLAS workspace, by its size"
+
+Pool = tuple[int, int]
+
+
+def _gone_pools(recording: Recording, process: int, replays: Replays) -> dict[Pool, list[str]]:
+    """Return the pools of a process whose graphs were all reset or destroyed, with those graphs."""
+    users: dict[Pool, list[str]] = {}
+    for key, info in recording.graphs.items():
+        if info.pool not in (None, COMMON_POOL) and (info.process or 0) == process:
+            assert info.pool is not None
+            users.setdefault(info.pool, []).append(key)
+    return {pool: keys for pool, keys in users.items() if all(replays.is_gone(key) for key in keys)}
+
+
+def _kept(snapshot: Snapshot, pools: Mapping[Pool, list[str]]) -> dict[int, Pool]:
+    """Return the blocks of pools that are allocated, by index."""
+    blocks, segments = snapshot.blocks, snapshot.segments
+    found: dict[int, Pool] = {}
+    if blocks is None or segments is None:
+        return found
+    for at, state in enumerate(blocks.state):
+        if state == ALLOCATED:
+            pool = snapshot.pools[segments.pool[blocks.segment[at]]]
+            if pool in pools:
+                found[at] = pool
+    return found
+
+
+def _owners(
+    recording: Recording, process: int, pools: Mapping[Pool, list[str]], damaged: list[str]
+) -> dict[tuple[Pool, int], str]:
+    """Return the first graph after whose capture a block of its pool was allocated."""
+    found: dict[tuple[Pool, int], str] = {}
+    wanted = {key for keys in pools.values() for key in keys}
+    for key, memory in memories(recording, damaged):
+        if key not in wanted or (recording.graphs[key].process or 0) != process:
+            continue
+        blocks, segments = memory.blocks, memory.segments
+        assert blocks is not None
+        assert segments is not None
+        for at, address in enumerate(blocks.address):
+            pool = memory.pools[segments.pool[blocks.segment[at]]]
+            if pool in pools and blocks.state[at] == ALLOCATED:
+                found.setdefault((pool, address), key)
+    return found
+
+
+def run(recording: Recording, rows: int = 1000) -> Result:
+    """Look for private pools at the end of processes that no graph needs any more.
+
+    Notes
+    -----
+    Linear in graphs and in blocks; of the graphs of such pools the first `MAX_OPENED` are opened.
+    """
+    result = Result(columns=COLUMNS)
+    found = laters(recording, result.notes)
+    if not found:
+        if result.notes:
+            return Result.absent(result.notes[0].rstrip("."))
+        return Result.absent(why_no_memory(recording, NO_MEMORY))
+    replays = Replays(recording)
+    pools = blocks = reserved = allocated = 0
+    for process, later in found.items():
+        snapshot = later.snapshot
+        gone = _gone_pools(recording, process, replays)
+        kept = _kept(snapshot, gone)
+        if not kept:
+            continue
+        held = {row.pool: row.reserved_bytes for row in pool_sums(snapshot)}
+        pinned = set(kept.values())
+        pools += len(pinned)
+        blocks += len(kept)
+        reserved += sum(held.get(pool, 0) for pool in pinned)
+        assert snapshot.blocks is not None
+        allocated += sum(snapshot.blocks.size_bytes[at] for at in kept)
+        owners = _owners(recording, process, gone, result.notes)
+        opened = _open(recording, set(owners.values()), result.notes)
+        sizes = later.after.workspace_bytes if later.after is not None else []
+        names = Memories(snapshot)
+        for at, pool in kept.items():
+            key = owners.get((pool, snapshot.blocks.address[at]), gone[pool][0])
+            cells = _row(at, snapshot, names, opened.get(key), sizes)
+            place = f"{pool[0]}, {pool[1]}"
+            result.rows.append((key, *cells[:2], place, held.get(pool), *cells[2:]))
+    result.rows.sort(key=lambda row: -(row[4] if isinstance(row[4], int) else 0))
+    result.figures = {
+        "pools": Quantity(pools, Unit.COUNT),
+        "blocks": Quantity(blocks, Unit.COUNT),
+        "reserved": Quantity(reserved, Unit.BYTES),
+        "allocated": Quantity(allocated, Unit.BYTES),
+    }
+    del result.rows[rows:]
+    if pools:
+        result.severity = Severity.NOTICE
+        result.summary = (
+            f"{{pools}} private pool{'s' if pools != 1 else ''} whose graphs are gone still "
+            f"hold{'' if pools != 1 else 's'} {{reserved}}, because {{allocated}} of it in "
+            f"{{blocks}} block{'s' if blocks != 1 else ''} are allocated."
+        )
+        result.notes.insert(0, WHY)
+    else:
+        result.summary = "No private pool was kept by outputs of graphs that are gone."
+    return result
+
+
+def _open(
+    recording: Recording, keys: set[str], problems: list[str]
+) -> dict[str, tuple[Memory, Pointing]]:
+    found = {}
+    for key in [key for key in recording.graphs if key in keys][:MAX_OPENED]:
+        memory = recording.memory(key)
+        held = pointing(recording, key, memory, problems) if memory is not None else None
+        if memory is not None and held is not None:
+            found[key] = memory, held
+    return found
+
+
+def _row(
+    at: int,
+    snapshot: Snapshot,
+    names: Memories,
+    opened: tuple[Memory, Pointing] | None,
+    workspaces: list[int],
+) -> tuple[Cell, ...]:
+    """Return the cells of a block: node, kernel, address, size, name, kind, confidence, line."""
+    blocks = snapshot.blocks
+    assert blocks is not None
+    address = blocks.address[at]
+    requested = blocks.requested_bytes[at] if blocks.requested_bytes else blocks.size_bytes[at]
+    name = names.name_at(address)
+    pointers = opened[1].by_start.get(address, []) if opened is not None else []
+    last = pointers[-1].word.node if pointers else None
+    stack = blocks.stack[at] if blocks.stack else -1
+    return (
+        last,
+        opened[1].name_of(last) if opened is not None and last is not None else "",
+        f"0x{address:x}",
+        blocks.size_bytes[at],
+        name,
+        "" if name else WORKSPACE if requested in workspaces else "tensor without a name",
+        "certain",
+        allocated_at(snapshot, stack),
+    )
+
+
+ANALYSIS = Analysis(
+    name="pinned_pools",
+    title="Pools kept by outputs",
+    description="Which private pools outlive their graphs because something in them is kept.",
+    run=run,
+    scope=Scope.RECORDING,
+    arguments=(
+        Argument(
+            "rows",
+            ArgumentKind.INTEGER,
+            1000,
+            "most blocks in the table",
+            Unit.COUNT,
+            minimum=0,
+        ),
+    ),
+    finding=True,
+)

@@ -1,0 +1,75 @@
+"""Which blocks are workspaces of cuBLAS, as far as memory evidence tells. Shared by findings.
+
+torch allocates one workspace per handle and stream, at the first matrix product, in the pool that
+is current then; it has no name and is known by its size and by who points at it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..memory.pointers import Memories, Pointer
+from ..memory_map import Memory
+from .later import ALLOCATED, Later, Pointing, device_of, in_own_pool
+
+DEFAULT_BYTES = (8_519_680, 33_554_432)
+"""What torch takes unless CUBLAS_WORKSPACE_CONFIG says otherwise: before and from Hopper on."""
+_MATRIX = re.compile(
+    r"nvjet|gemm|gemv|cutlass|cublas|splitk|split_k|matmul|dot_kernel|xmma|ampere_|sm\d\d_",
+    re.IGNORECASE,
+)
+
+
+class Candidate(NamedTuple):
+    """A block that may be a workspace, as one graph sees it."""
+
+    block: int
+    device: int
+    address: int
+    size_bytes: int
+    own: bool
+    """Whether it lies in the graph's own pool."""
+    pointed: bool
+
+
+def sizes_of(later: Later | None) -> tuple[int, ...]:
+    """Return the bytes that workspaces have in a process."""
+    after = later.after if later is not None else None
+    return tuple(after.workspace_bytes) if after and after.workspace_bytes else DEFAULT_BYTES
+
+
+def candidates(memory: Memory, sizes: tuple[int, ...]) -> list[Candidate]:
+    """Return allocated blocks without a name that have the size of a workspace."""
+    blocks = memory.blocks
+    if blocks is None or not blocks.requested_bytes:
+        return []
+    found = []
+    names: Memories | None = None
+    for at, requested in enumerate(blocks.requested_bytes):
+        if requested not in sizes or blocks.state[at] != ALLOCATED:
+            continue
+        names = names or Memories(memory)
+        if not names.name_at(blocks.address[at]):
+            found.append(
+                Candidate(
+                    at,
+                    device_of(memory, at),
+                    blocks.address[at],
+                    blocks.size_bytes[at],
+                    in_own_pool(memory, at),
+                    bool(blocks.pointed and blocks.pointed[at]),
+                )
+            )
+    return found
+
+
+def users(held: Pointing, address: int) -> list[Pointer] | None:
+    """Return who points into a workspace; ``None`` if others than matrix products do."""
+    pointers = held.by_start.get(address, [])
+    matrix: dict[str, bool] = {}
+    for pointer in pointers:
+        node = pointer.word.node
+        if node not in matrix:
+            matrix[node] = bool(_MATRIX.search(held.name_of(node)))
+    return pointers if all(matrix.values()) else None
