@@ -43,6 +43,8 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
         and a selection as :func:`capture.selection.select` takes it, or :data:`EACH`.
     updates : bool
         Ask the driver which executables could be updated to which graphs. Nothing is launched.
+    writes : bool
+        What each node writes: graphs are run node by node, and memory is compared.
     graphs : list of str
         Keys of graphs; empty for all.
     most_graphs : int
@@ -63,6 +65,7 @@ class MeasureRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_un
     nodes: bool = False
     removals: list[tuple[str, str]] = msgspec.field(default_factory=list)
     updates: bool = False
+    writes: bool = False
     graphs: list[str] = msgspec.field(default_factory=list)
     most_graphs: int = DEFAULT_GRAPHS
     seconds: float = 20.0

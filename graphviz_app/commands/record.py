@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from . import Command
 from ._recording import record_to
+
+if TYPE_CHECKING:
+    from capture.measure_request import MeasureRequest
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -59,6 +62,12 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         flag_value="stacks",
         help="As --memory, and switch torch's memory history on: who allocated each block.",
     ),
+    click.option(
+        "--writes",
+        is_flag=True,
+        help="After the script, run each graph node by node and note what memory every node "
+        "changes; what they write is saved and restored. Implies --memory.",
+    ),
     click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
     click.argument("target"),
     click.argument("args", nargs=-1, type=click.UNPROCESSED),
@@ -80,6 +89,13 @@ def recorder_variables(
     return {**found, SOURCES: "1"} if store_sources else found
 
 
+def writes_request(writes: bool) -> MeasureRequest | None:
+    """Return the request to measure what nodes write, if that is wanted."""
+    from capture.measure_request import MeasureRequest
+
+    return MeasureRequest(bench=False, writes=True) if writes else None
+
+
 @click.command(context_settings={"allow_interspersed_args": False})
 @recording_options
 @click.pass_context
@@ -91,6 +107,7 @@ def record(
     origins: bool,
     store_sources: bool,
     memory: str | None,
+    writes: bool,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -101,8 +118,10 @@ def record(
     without arguments that is warmed up, captured and replayed. A script that captures no graph
     and defines workload() has that captured. The exit code is the workload's.
     """
-    variables = recorder_variables(origins, store_sources, memory)
-    _, exit_code, _ = record_to(output, force, module, target, args, timings, variables=variables)
+    variables = recorder_variables(origins, store_sources, memory or ("1" if writes else None))
+    _, exit_code, _ = record_to(
+        output, force, module, target, args, timings, writes_request(writes), variables
+    )
     ctx.exit(exit_code)
 
 

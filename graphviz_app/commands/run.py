@@ -34,6 +34,7 @@ def run(
     origins: bool,
     store_sources: bool,
     memory: str | None,
+    writes: bool,
     module: bool,
     target: str,
     args: tuple[str, ...],
@@ -48,10 +49,11 @@ def run(
     """
     complain(f"recording {target} into {output or default_output(target)}")
     request = None
-    if bench or selections:
+    if bench or selections or writes:
         from capture.measure_request import MeasureRequest
 
-        request = MeasureRequest(bench=bench, removals=[("", item) for item in selections])
+        removals = [("", item) for item in selections]
+        request = MeasureRequest(bench=bench, removals=removals, writes=writes)
     path, exit_code, written = record_to(
         output,
         force,
@@ -60,7 +62,7 @@ def run(
         args,
         timings,
         request,
-        recorder_variables(origins, store_sources, memory),
+        recorder_variables(origins, store_sources, memory or ("1" if writes else None)),
     )
     if written:
         from ..measuring import Workload

@@ -291,3 +291,17 @@ def test_a_request_survives_the_environment() -> None:
     assert from_json(text) == request
     fields: dict[str, Any] = json.loads(text)
     assert fields["replays"] == 9
+
+
+def test_what_nodes_write_is_stored_beside_the_graph(place: Workplace) -> None:
+    place.write("script.py", SCRIPT)
+    done = place.record("--writes", "script.py")
+    assert done.code == 0, done.err
+    recording = done.recording()
+    (key,) = recording.graphs
+    found = recording.writes(key)
+    assert found is not None
+    assert (found.graph, found.ran, found.refused) == (key, ["0", "1", "2"], "")
+    assert recording.graphs[key].evidence["writes"].present
+    assert recording.graphs[key].evidence["memory"].present
+    assert recording.benchmarked == []

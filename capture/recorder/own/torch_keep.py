@@ -37,6 +37,7 @@ class Kept:
     nodes : list of int
         Nodes of the clone's outermost level, by position.
     device : int or None
+    pool : tuple of two int, or None
     refused : str
         Why it is not replayed.
     unheld : str
@@ -61,6 +62,7 @@ class Kept:
         self.clone = 0
         self.nodes: list[int] = []
         self.device = capture.device
+        self.pool = capture.pool
         self.refused = self.unheld = ""
         self.notes: list[str] = []
         self.capture_ns = 0
@@ -135,6 +137,7 @@ class Keeper:
             return
         start = clock()
         kept.serial, kept.capture_ns, kept.device = serial, capture.duration_ns, capture.device
+        kept.pool = capture.pool
         self.kept.append(kept)
         if kept.clone:
             try:

@@ -64,6 +64,8 @@ def _measure(session: Any, keeper: Keeper) -> str:
             write("benchmarks_absent", kept.serial, text=f"nothing was measured: {why}")
             if keeper.request.updates:
                 write("updates_absent", kept.serial, text=f"the driver was not asked: {why}")
+            if keeper.request.writes:
+                write("writes_absent", kept.serial, text=f"nothing was replayed: {why}")
         return ""
     cupti = session.tracer is not None and session.tracer.open
     traced = session.stop_tracing()
@@ -76,11 +78,16 @@ def _measure(session: Any, keeper: Keeper) -> str:
         from .torch_updates import ask
 
         ask(keeper, driver, write, tell)
-        if not keeper.request.replays_wanted:
-            return ""
-    measurement = Measurement(keeper, driver, write, shares_of, tell, cupti or bool(traced))
-    measurement.run()
-    return measurement.hung
+    hung = ""
+    if keeper.request.replays_wanted:
+        measurement = Measurement(keeper, driver, write, shares_of, tell, cupti or bool(traced))
+        measurement.run()
+        hung = measurement.hung
+    if keeper.request.writes and not hung:
+        from .torch_writes import watch
+
+        hung = watch(keeper, driver, write, tell)
+    return hung
 
 
 def _not_now() -> str:
