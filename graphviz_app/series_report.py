@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from capture.compare.asked import Asked
 from capture.compare.churn import Cause, Churn
 from capture.compare.series import Group, Series
 from capture.compare.variations import Variation
@@ -9,6 +10,11 @@ from capture.names import short
 
 from .comparison import ARROW, MOST_PATHS, Section, Table, value_text
 from .format import bytes_text, count_text, counted, duration_text, label_text, three_digits
+
+MOST_REASONS = 3
+MOST_SWITCHES = 6
+"""Switches of a field that are told; JSON has all that are stored."""
+LEAST_PREFIX = 6
 
 
 def sections(series: Series, rows: int | None) -> list[Section]:
@@ -24,11 +30,67 @@ def sections(series: Series, rows: int | None) -> list[Section]:
         ),
     ]
     if series.saved_bytes is not None:
-        facts.append(("device memory saved", bytes_text(series.saved_bytes)))
+        facts.append(("device memory saved", _saved_bytes(series)))
     if series.saved_ns is not None:
-        facts.append(("instantiate saved", duration_text(series.saved_ns)))
-    found = [Section("Graphs", facts, [], series.notes)]
+        facts.append(("instantiate saved", _saved_time(series)))
+    tables = []
+    if series.asked is not None:
+        facts += _asked_facts(series.asked)
+        if series.asked.disagreements:
+            tables.append(_disagreements(series.asked, rows))
+    found = [Section("Graphs", facts, tables, series.notes)]
     return found + [_group(group, series.name, rows) for group in series.groups]
+
+
+def _saved_bytes(series: Series) -> str:
+    if series.saved_bytes:
+        return bytes_text(series.saved_bytes)
+    return (
+        f"{bytes_text(0)} by the device's count, which gives memory in pieces of "
+        f"{bytes_text(2 << 20)}"
+    )
+
+
+def _saved_time(series: Series) -> str:
+    text = duration_text(series.saved_ns)
+    if series.total_ns:
+        text += f" of {duration_text(series.total_ns)} that capture and instantiate took"
+    return text
+
+
+def _asked_facts(asked: Asked) -> list[tuple[str, str]]:
+    """Return what is said of the driver's own answers."""
+    facts = []
+    if asked.answers:
+        same = "all as predicted"
+        if asked.disagreements:
+            same = f"{count_text(len(asked.disagreements))} otherwise than predicted"
+        facts.append(
+            (
+                "the driver says",
+                f"{count_text(asked.taken)} of {counted(asked.answers, 'update')} taken; {same}",
+            )
+        )
+    if asked.update_ns is not None:
+        facts.append(
+            (
+                "an update takes",
+                f"{duration_text(asked.update_ns)}; to instantiate "
+                f"{duration_text(asked.instantiate_ns)} (medians)",
+            )
+        )
+    facts += [("not asked", reason) for reason in asked.reasons[:MOST_REASONS]]
+    return facts
+
+
+def _disagreements(asked: Asked, rows: int | None) -> Table:
+    lines: list[tuple[str, ...]] = [
+        (item.before, item.after, item.predicted, item.result, item.node)
+        for item in asked.disagreements
+    ]
+    columns = ("executable of", "updated to", "predicted", "the driver says", "node")
+    title = "Updates of which the driver says otherwise"
+    return Table(title, columns, lines if rows is None else lines[:rows])
 
 
 def churn_section(found: list[Churn], rows: int | None) -> Section:
@@ -62,10 +124,11 @@ def _group(group: Group, name: str, rows: int | None) -> Section:
         sizes = ", ".join(count_text(len(served)) for served in group.served)
         facts.append(("served by", f"{counted(len(group.served), 'executable')}: {sizes} graphs"))
     lines: list[tuple[str, ...]] = [
-        (label_text(item.field), _nodes(item), _how(item, name)) for item in group.variations
+        (_nodes(item), item.what, label_text(item.field), _how(item, name))
+        for item in group.variations
     ]
     shown = lines if rows is None else lines[:rows]
-    tables = [Table("What varies", ("field", "nodes", "how"), shown)] if lines else []
+    tables = [Table("What varies", ("nodes", "what", "field", "how"), shown)] if lines else []
     notes = []
     if len(shown) < len(lines):
         notes.append(f"{counted(len(lines) - len(shown), 'row')} more: --rows 0 shows all.")
@@ -85,15 +148,35 @@ def _how(item: Variation, name: str) -> str:
         start = f"{three_digits(item.intercept)} + " if abs(item.intercept) >= 1 else ""
         return f"{start}{three_digits(item.slope)} for each {name}"
     if item.how == "switches":
+        prefix = _prefix(item)
         (_, first), *others = item.switches
-        parts = [_value(item.field, first)]
-        parts += [f"from {name} {number} {_value(item.field, value)}" for number, value in others]
-        return "; ".join(parts)
+        parts = [_value(item.field, first, prefix)]
+        parts += [
+            f"from {name} {number} {_value(item.field, value, prefix)}"
+            for number, value in others[:MOST_SWITCHES]
+        ]
+        if len(others) > MOST_SWITCHES:
+            more = len(others) - MOST_SWITCHES
+            parts.append(counted(more, "more switch", "more switches"))
+        return f"{prefix}: {'; '.join(parts)}" if prefix else "; ".join(parts)
     one, other = _value(item.field, item.lowest), _value(item.field, item.highest)
-    return f"varies: {one} {ARROW} {other}"
+    return f"varies, {counted(item.distinct, 'value')}: {one} {ARROW} {other}"
 
 
-def _value(field: str, value: object) -> str:
+def _prefix(item: Variation) -> str:
+    """Return how all kernels of a field begin, where that is long enough to be told once."""
+    if item.field != "kernel":
+        return ""
+    names = [short(str(value)) for _, value in item.switches]
+    first, last = min(names), max(names)
+    length = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)
+    )
+    common = first[:length].rpartition("_")[0]
+    return common if len(common) >= LEAST_PREFIX else ""
+
+
+def _value(field: str, value: object, prefix: str = "") -> str:
     if field == "kernel" and isinstance(value, str):
-        return short(value)
+        return short(value).removeprefix(prefix).lstrip("_")
     return value_text(field, value)

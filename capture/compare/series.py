@@ -11,13 +11,18 @@ import msgspec
 
 from ..errors import LookupFailed
 from ..model import Graph, GraphInfo, Recording
+from ..names import demangle, family, short
 from ..nodes.kernel import KernelPayload
 from ..nodes.memcpy import MemcpyPayload
 from ..nodes.memset import MemsetPayload
+from .answers import ASK, driver_answer
+from .asked import Asked, asked
 from .parameters import is_plain_integer
 from .update import update_verdict
 from .variations import Variation, variation
 
+MOST_NAMES = 2
+"""Names of nodes that are told of one variation."""
 _NUMBER = re.compile(r"(?:^|[^\w.])([A-Za-z_]\w*)\s*=\s*(-?\d+)")
 
 
@@ -35,8 +40,8 @@ class Group(msgspec.Struct, kw_only=True, omit_defaults=True):
     variations : list of Variation
         Those with the most nodes first.
     served : list of list of str
-        Keys by executable: graphs that updates could take one executable to, by the documented
-        rules.
+        Keys by executable: graphs that updates could take one executable to; as the driver says
+        where it was asked, else by the documented rules.
     """
 
     topology: str
@@ -67,6 +72,10 @@ class Series(msgspec.Struct, kw_only=True, omit_defaults=True):
         not measure it.
     saved_ns : int or None
         Time that instantiating them took in the recording.
+    total_ns : int or None
+        Time that capturing and instantiating all graphs took; ``None`` where any is not known.
+    asked : Asked or None
+        What the driver said, where it was asked.
     notes : list of str
     """
 
@@ -76,6 +85,8 @@ class Series(msgspec.Struct, kw_only=True, omit_defaults=True):
     needed: int
     saved_bytes: int | None = None
     saved_ns: int | None = None
+    total_ns: int | None = None
+    asked: Asked | None = None
     notes: list[str] = msgspec.field(default_factory=list)
 
 
@@ -112,19 +123,40 @@ def series(recording: Recording) -> Series:
         executables=len(infos),
         needed=len(infos) - len(spare),
         saved_bytes=_saved_bytes(recording, spare),
-        saved_ns=_saved_ns(recording, spare),
+        saved_ns=_instantiate_ns(recording, spare),
+        total_ns=_total_ns(recording, infos),
+        asked=asked(recording),
     )
     if spare:
-        found.notes.append(
-            "Which graphs an executable could serve is predicted from the documentation's rules; "
-            "an update costs time at each change of the size."
-        )
-    if any(item.field == "cluster" for group in groups for item in group.variations):
+        found.notes += _notes_of_updates(found)
+    clusters = any(item.field == "cluster" for group in groups for item in group.variations)
+    if clusters and found.asked is None:
         found.notes.append(
             "Thread-block clusters differ, of which the documentation does not say whether an "
             "update may change them."
         )
     return found
+
+
+def _notes_of_updates(found: Series) -> Iterator[str]:
+    if found.asked is None:
+        yield (
+            f"Which graphs an executable could serve is predicted from the documentation's rules: "
+            f"the driver was not asked ({ASK} asks it)."
+        )
+    yield (
+        "Each graph is captured all the same, since an update takes a graph, and every change of "
+        "the size costs an update."
+    )
+
+
+def _takes(
+    recording: Recording, first: Graph, graph: Graph, first_info: GraphInfo, info: GraphInfo
+) -> bool:
+    answer, _ = driver_answer(recording, recording, first_info.key, info.key)
+    if answer is not None:
+        return answer.result == "SUCCESS"
+    return update_verdict(first, graph, first_info, info).possible
 
 
 def number_of(info: GraphInfo, name: str) -> int:
@@ -166,7 +198,7 @@ def _group(recording: Recording, topology: str, members: list[GraphInfo], name: 
             column.extend([None] * (index - len(column)))
             column.append(value)
         for served, (first, first_info) in zip(group.served, firsts, strict=True):
-            if update_verdict(first, graph, first_info, info).possible:
+            if _takes(recording, first, graph, first_info, info):
                 served.append(info.key)
                 break
         else:
@@ -185,8 +217,29 @@ def _group(recording: Recording, topology: str, members: list[GraphInfo], name: 
     group.variations = [
         variation(field, paths, numbers, list(values)) for (field, values), paths in alike.items()
     ]
-    group.variations.sort(key=lambda item: (-len(item.nodes), item.field))
+    names = dict(_names(firsts[0][0]))
+    for item in group.variations:
+        listed = dict.fromkeys(names[path] for path in item.nodes)
+        item.what = ", ".join(list(listed)[:MOST_NAMES]) + (
+            ", …" if len(listed) > MOST_NAMES else ""
+        )
+    group.variations.sort(
+        key=lambda item: (-len(item.nodes), item.nodes[0], item.field != "kernel", item.field)
+    )
     return group
+
+
+def _names(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Yield (path, what a node is): the name of a kernel without sizes of tiles, or a type."""
+    for path, level in graph.walk():
+        prefix = f"{path}/" if path else ""
+        for position, payload in enumerate(level.payloads):
+            kernel = payload.kernel if isinstance(payload, KernelPayload) else None
+            what = level.topology.types[position]
+            if kernel is not None:
+                generic = demangle(kernel.name) != kernel.name
+                what = short(kernel.name) if generic else short(family(kernel.name))
+            yield f"{prefix}{position}", what
 
 
 def _fields(graph: Graph) -> Iterator[tuple[tuple[str, str], Hashable]]:
@@ -231,9 +284,14 @@ def _saved_bytes(recording: Recording, spare: set[str]) -> int | None:
     return total if spare else None
 
 
-def _saved_ns(recording: Recording, spare: set[str]) -> int | None:
-    found = [
-        item.instantiate_duration_ns for key in spare for item in recording.executables_of(key)
-    ]
+def _instantiate_ns(recording: Recording, keys: set[str]) -> int | None:
+    found = [item.instantiate_duration_ns for item in recording.executables if item.graph in keys]
     known = [duration for duration in found if duration is not None]
     return sum(known) if known and len(known) == len(found) else None
+
+
+def _total_ns(recording: Recording, infos: Sequence[GraphInfo]) -> int | None:
+    captures = [info.capture_duration_ns for info in infos]
+    known = [duration for duration in captures if duration is not None]
+    made = _instantiate_ns(recording, {info.key for info in infos})
+    return sum(known) + made if made is not None and len(known) == len(captures) else None

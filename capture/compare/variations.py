@@ -26,8 +26,12 @@ class Variation(msgspec.Struct, kw_only=True, omit_defaults=True):
     slope, intercept : float
     switches : list of (number, value)
         The value from the smallest number on, then each number from which it is another one.
+    distinct : int
+        Different values.
     lowest, highest : object
         Values at the smallest and the largest number.
+    what : str
+        What these nodes are at the smallest number: kernels without their templates, or types.
     """
 
     field: str
@@ -36,13 +40,16 @@ class Variation(msgspec.Struct, kw_only=True, omit_defaults=True):
     slope: float = 0.0
     intercept: float = 0.0
     switches: list[tuple[int, Any]] = msgspec.field(default_factory=list)
+    distinct: int = 0
     lowest: Any = None
     highest: Any = None
+    what: str = ""
 
 
 def variation(field: str, nodes: list[str], numbers: list[int], values: list[Any]) -> Variation:
     """Say how the values of a field follow numbers, which ascend."""
     found = Variation(field=field, nodes=nodes, how="varies", lowest=values[0], highest=values[-1])
+    found.distinct = len(set(values))
     line = _line(numbers, values)
     if line is not None:
         found.how, (found.slope, found.intercept) = "linear", line

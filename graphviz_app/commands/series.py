@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from . import Command
+from ._targets import TargetCommand, is_recording
+
+if TYPE_CHECKING:
+    from capture.model import Recording
 
 
-@click.command()
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.command(cls=TargetCommand)
 @click.option(
     "--format",
     "form",
@@ -26,26 +30,92 @@ from . import Command
     metavar="N",
     help="Rows of each table; 0 for all. JSON always has all.",
 )
-def series(file: Path, form: str, rows: int) -> None:
-    """Compare all graphs of FILE with one another.
+@click.option(
+    "--ask-driver",
+    is_flag=True,
+    help="TARGET is a workload: record it, then ask the driver which executable could be "
+    "updated to which graph. Nothing is launched.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Recording that --ask-driver writes; without it, one in this folder that is named after "
+    "the workload.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`.")
+@click.argument("target")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def series(
+    ctx: click.Context,
+    form: str,
+    rows: int,
+    ask_driver: bool,
+    output: Path | None,
+    force: bool,
+    module: bool,
+    target: str,
+    args: tuple[str, ...],
+) -> None:
+    """Compare all graphs of TARGET, a recording, with one another.
 
     Graphs are grouped by topology and ordered by the number in their labels. Of each group it is
     said which fields vary and how, and which graphs one executable could serve by updates. Graphs
     that were captured again at one place are compared with the one before.
+
+    Which updates the driver would take is predicted from its documentation. With --ask-driver
+    TARGET is recorded (what `cglens record` takes) and the driver asked as well.
     """
+    if ask_driver and not is_recording(target):
+        recording, exit_code = _recorded(output, force, module, target, args)
+        if recording is None:
+            ctx.exit(exit_code)
+    else:
+        if ask_driver:
+            raise click.UsageError(
+                f"{target} is a recording: the driver can be asked only in the process that "
+                f"captured the graphs; name the script instead"
+            )
+        if args or output is not None or module:
+            raise click.UsageError(
+                f"{target} is read, not run: arguments, -o and -m belong to --ask-driver"
+            )
+        from capture.formats import read
+
+        recording, exit_code = read(Path(target)), 0
+    click.echo(rendered(recording, form, Path(target).name, rows), nl=False)
+    ctx.exit(exit_code)
+
+
+def _recorded(
+    output: Path | None, force: bool, module: bool, target: str, args: tuple[str, ...]
+) -> tuple[Recording | None, int]:
+    from capture.formats import read
+    from capture.measure_request import MeasureRequest
+
+    from ._recording import default_output, record_to
+
+    request = MeasureRequest(bench=False, updates=True, traced=False)
+    output = output or default_output(target).with_suffix(".series.cgl")
+    path, exit_code, written = record_to(output, force, module, target, args, measure=request)
+    return (read(path) if written else None), exit_code
+
+
+def rendered(recording: Recording, form: str, title: str, rows: int) -> str:
+    """Return what a recording's series and churn say, in one of the command's formats."""
     from capture.compare.churn import churn
     from capture.compare.series import series as compared
-    from capture.formats import read
 
-    recording = read(file)
     found, again = compared(recording), churn(recording)
     if form == "json":
         import msgspec
 
         content = {**msgspec.to_builtins(found, enc_hook=str), "captured_again": again}
         encoded = msgspec.json.encode(content, enc_hook=str)
-        click.echo(msgspec.json.format(encoded, indent=2).decode())
-        return
+        return msgspec.json.format(encoded, indent=2).decode() + "\n"
     from .. import report_formats
     from ..series_report import churn_section, sections
 
@@ -57,7 +127,7 @@ def series(file: Path, form: str, rows: int) -> None:
     listed = sections(found, rows or None)
     if again:
         listed.append(churn_section(again, rows or None))
-    click.echo(render(file.name, listed), nl=False)
+    return render(title, listed)
 
 
 COMMAND = Command(name="series", command=series)

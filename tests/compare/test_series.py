@@ -12,6 +12,8 @@ from capture.compare.variations import Variation
 from capture.errors import LookupFailed
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from capture.topology.summary import digest
+from capture.updates import Answer, Updates
+from graphviz_app.series_report import sections
 from tests.compare.graphs import chain, kernels, launch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -92,3 +94,40 @@ def test_a_real_ladder_of_batch_sizes() -> None:
     assert any(item.field == "kernel" and item.how == "switches" for item in group.variations)
     assert found.saved_ns
     assert any("documentation" in note for note in found.notes)
+
+
+def answered(predicted: str, result: str) -> Recording:
+    """Return a synthetic ladder of two sizes of which the driver was asked."""
+    made = recording({1: one(1), 2: one(2)})
+    answers = Updates(graph="g1")
+    row = Answer("g2", predicted, result, "1", "", 40_000, 3_000)
+    answers.put(row, 1)
+    return Recording(
+        Metadata(),
+        list(made.graphs.values()),
+        loaded={key: made.graph(key) for key in made.graphs},
+        evidence={"updates": {"g1": answers}},
+    )
+
+
+def test_the_drivers_word_counts_more_than_the_prediction() -> None:
+    found = series(answered("SUCCESS", "PARAMETERS_CHANGED"))
+    assert found.needed == 2
+    assert found.asked is not None
+    (item,) = found.asked.disagreements
+    assert (item.before, item.after, item.result, item.node) == (
+        "g1",
+        "g2",
+        "PARAMETERS_CHANGED",
+        "1",
+    )
+    (named,) = [table for section in sections(found, None) for table in section.tables[:1]][:1]
+    assert named.rows == [("g1", "g2", "SUCCESS", "PARAMETERS_CHANGED", "1")]
+
+
+def test_what_an_update_takes_is_told_beside_instantiate() -> None:
+    found = series(answered("SUCCESS", "SUCCESS"))
+    assert found.needed == 1
+    facts = dict(sections(found, None)[0].facts)
+    assert facts["an update takes"] == "3 µs; to instantiate 40 µs (medians)"
+    assert "all as predicted" in facts["the driver says"]

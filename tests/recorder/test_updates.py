@@ -7,7 +7,7 @@ from capture.measure_request import MeasureRequest
 from capture.model import Graph, Topology
 from capture.nodes.kernel import KernelPayload
 from capture.recorder.own.update_questions import FEW, can_be_cloned, questions
-from tests.recorder.conftest import Done, Workplace
+from tests.recorder.conftest import Workplace
 from tests.recorder.test_measuring import measured
 
 SCRIPT = """
@@ -31,9 +31,11 @@ def chain(count: int) -> Graph:
 
 
 def test_the_driver_is_asked_and_nothing_is_launched(place: Workplace) -> None:
-    done = measured(place, SCRIPT + "    print('value', x.value)\n", ONLY)
+    place.write("script.py", SCRIPT + "    print('value', x.value)\n")
+    done = place.cglens("series", "--ask-driver", "-o", "out.cgl", "script.py")
     assert done.code == 0, done.err
-    assert done.out == "value 0.0\n"
+    assert "value 0.0\n" in done.out
+    assert "2 of 4 updates taken; all as predicted" in done.out
     recording = done.recording()
     first, second, third = recording.graphs
     found = recording.updates(first)
