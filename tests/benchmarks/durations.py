@@ -122,15 +122,15 @@ def main() -> None:
     arguments = parser.parse_args()
     from tests.gpu.conftest import environment
 
-    results = []
+    results: list[dict[str, Any]] = []
+    document = {"benchmark": "durations", **environment(), "results": results}
     for name in arguments.workloads:
         results.append(measure(name))
         print(json.dumps(results[-1]), flush=True)
+        if arguments.out:  # each time: a run that is cut short has measured something
+            arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     middle = statistics.median(result["median_difference"] for result in results)
     print(f"median over workloads: {middle:.2%}")
-    document = {"benchmark": "durations", **environment(), "results": results}
-    if arguments.out:
-        arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
