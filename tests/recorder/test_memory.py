@@ -160,6 +160,71 @@ def test_a_scripts_own_history_is_left_alone(place: Workplace, when: str) -> Non
     assert memory.events is None
 
 
+LATER = """
+    import struct, time, torch
+    from torch.cuda.memory import events, segment, segments
+    BASE, POOL = 0x7F0000000000, 0x7F1000000000
+    segments.append(segment(BASE, {512: "active_allocated", 1024: "inactive"}))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        segments.append(segment(POOL, {256: "active_allocated"}, pool=(0, 1)))
+        torch.launch(arguments=struct.pack("<Q", BASE))
+
+    def note(action, line):
+        frames = [{"filename": "script.py", "line": line, "name": "step"}]
+        event = {"addr": BASE, "size": 512, "stream": 0, "time_us": time.time_ns() // 1000}
+        events.append({**event, "action": action, "frames": frames})
+
+    graph.replay()
+    note("free_completed", 7)
+    note("alloc", 8)
+    graph.replay()
+"""
+
+
+def test_a_free_is_followed_until_the_end(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "stacks"
+    # The next capture begins the history anew: what it held is read before.
+    recording = place.recorded(
+        LATER
+        + """
+    other = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(other):
+        torch.launch()
+    """
+    )
+    result = run_analysis("freed_later", recording)
+    (row,) = (
+        dict(zip((column.name for column in result.columns), row, strict=True))
+        for row in result.rows
+    )
+    assert (row["block"], row["now"]) == ("0x7f0000000000", "handed out again")
+    assert (row["freed at"], row["used since by"]) == ("script.py:7 step", "script.py:8 step")
+    assert (row["node"], row["replays since"]) == ("0", 1)
+    snapshot = recording.snapshot(0)
+    assert snapshot is not None
+    assert snapshot.after is not None
+    assert (snapshot.after.how, snapshot.after.blind) == ("history", [])
+
+
+def test_it_is_told_when_a_history_was_off_or_full(place: Workplace) -> None:
+    place.environment["CGLENS_MEMORY"] = "1"
+    recording = place.recorded(
+        "    import torch\n    torch.cuda.memory._record_memory_history(max_entries=2)\n"
+        + LATER
+        + """
+    torch.cuda.memory._record_memory_history(None)
+    """
+    )
+    snapshot = recording.snapshot(0)
+    assert snapshot is not None
+    assert snapshot.after is not None
+    lost, off = snapshot.after.blind
+    assert "holds 2 events" in lost.reason
+    assert "history was off" in off.reason
+    assert snapshot.after.from_us == lost.from_us < lost.until_us <= off.from_us
+
+
 def test_another_allocator_is_named(place: Workplace) -> None:
     place.environment |= {"CGLENS_MEMORY": "1", "ALLOCATOR": "cudaMallocAsync"}
     recording = place.recorded(SCRIPT)
