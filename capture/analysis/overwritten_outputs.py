@@ -20,7 +20,7 @@ from .base import (
 )
 from .later import Pointing, add_blindness, laters, memories, pointing, surest, why_no_memory
 from .pointed_at import allocated_at
-from .pool_order import Overwriting, overwritings, sharing
+from .pool_order import Output, Overwriting, overwritings, sharing
 from .replayed import Replays
 from .subject import NO_MEMORY
 from .workspaces import sizes_of
@@ -39,8 +39,9 @@ COLUMNS = [
     Column("confidence", Unit.TEXT),
     Column("allocated at", Unit.TEXT),
 ]
-MAX_OPENED = 400
-"""Graphs whose nodes are looked at."""
+MAX_WORDS = 2_000_000
+"""About how many addresses are held at once: no more graphs are opened then."""
+WORDS_OF_NODE = 8
 NOBODY = "nothing could in between"
 WHY = (
     "Graphs of one pool reuse each other's temporaries: an output stays whole only until a graph "
@@ -79,7 +80,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         if result.notes:
             return Result.absent(result.notes[0].rstrip("."))
         return Result.absent(why_no_memory(recording, NO_MEMORY))
-    pairs = left_out = 0
+    pairs = left_out = held_words = 0
     opened: dict[str, Pointing | None] = {}
     for process, held in by_process.items():
         later = found.get(process)
@@ -90,13 +91,18 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         left_out += shared.left_out
         followed = later.after is not None and later.after.how == "history"
         memory_of = dict(held)
+        told: set[Output] = set()
         for item in overwritings(shared, replays.runs.get(process, [])):
+            if item.output in told:
+                continue  # one pair of graphs is enough, and theirs is the most frequent one
             wanted = (item.output.graph, item.by, *((item.read_by,) if item.read_by else ()))
             for key in wanted:
-                if key not in opened and len(opened) < MAX_OPENED:
+                if key not in opened and held_words < MAX_WORDS:
                     opened[key] = pointing(recording, key, memory_of[key], result.notes)
+                    held_words += recording.graphs[key].node_count * WORDS_OF_NODE
             row = _row(recording, item, memory_of, opened, followed)
             if row is not None:
+                told.add(item.output)
                 result.rows.append(row)
     certain = sum(row[10] == "certain" for row in result.rows)
     result.rows.sort(key=lambda row: (row[10] != "certain", row[8] == NOBODY))

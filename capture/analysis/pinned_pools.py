@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..memory.pointers import Memories
 from ..memory.sums import pool_sums
-from ..memory_map import COMMON_POOL, Memory, Snapshot
+from ..memory_map import COMMON_POOL, Snapshot
 from ..model import Recording
 from .base import (
     Analysis,
@@ -20,7 +20,16 @@ from .base import (
     Severity,
     Unit,
 )
-from .later import ALLOCATED, Pointing, laters, memories, pointing, why_no_memory
+from .later import (
+    ALLOCATED,
+    Later,
+    captured_us,
+    device_of,
+    laters,
+    memories,
+    pointing,
+    why_no_memory,
+)
 from .pointed_at import allocated_at
 from .replayed import Replays
 from .subject import NO_MEMORY
@@ -75,21 +84,25 @@ def _kept(snapshot: Snapshot, pools: Mapping[Pool, list[str]]) -> dict[int, Pool
 
 
 def _owners(
-    recording: Recording, process: int, pools: Mapping[Pool, list[str]], damaged: list[str]
+    recording: Recording,
+    process: int,
+    kept: set[tuple[Pool, int]],
+    later: Later,
+    damaged: list[str],
 ) -> dict[tuple[Pool, int], str]:
-    """Return the first graph after whose capture a block of its pool was allocated."""
+    """Return the first graph after whose capture a block was there that was not freed since."""
     found: dict[tuple[Pool, int], str] = {}
-    wanted = {key for keys in pools.values() for key in keys}
     for key, memory in memories(recording, damaged):
-        if key not in wanted or (recording.graphs[key].process or 0) != process:
-            continue
         blocks, segments = memory.blocks, memory.segments
-        assert blocks is not None
-        assert segments is not None
+        if (recording.graphs[key].process or 0) != process or blocks is None or segments is None:
+            continue
+        since = captured_us(memory)
         for at, address in enumerate(blocks.address):
-            pool = memory.pools[segments.pool[blocks.segment[at]]]
-            if pool in pools and blocks.state[at] == ALLOCATED:
-                found.setdefault((pool, address), key)
+            block = memory.pools[segments.pool[blocks.segment[at]]], address
+            if block not in kept or block in found or blocks.state[at] != ALLOCATED:
+                continue
+            if later.fate(address, device_of(memory, at), since) is None:
+                found[block] = key
     return found
 
 
@@ -121,13 +134,15 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         reserved += sum(held.get(pool, 0) for pool in pinned)
         assert snapshot.blocks is not None
         allocated += sum(snapshot.blocks.size_bytes[at] for at in kept)
-        owners = _owners(recording, process, gone, result.notes)
-        opened = _open(recording, set(owners.values()), result.notes)
+        places = {(pool, snapshot.blocks.address[at]) for at, pool in kept.items()}
+        owners = _owners(recording, process, places, later, result.notes)
+        writers = _writers(recording, owners, result.notes)
         sizes = later.after.workspace_bytes if later.after is not None else []
         names = Memories(snapshot)
         for at, pool in kept.items():
-            key = owners.get((pool, snapshot.blocks.address[at]), gone[pool][0])
-            cells = _row(at, snapshot, names, opened.get(key), sizes)
+            block = pool, snapshot.blocks.address[at]
+            key = owners.get(block, gone[pool][0])
+            cells = (*writers.get(block, (None, "")), *_row(at, snapshot, names, sizes))
             place = f"{pool[0]}, {pool[1]}"
             result.rows.append((key, *cells[:2], place, held.get(pool), *cells[2:]))
     result.rows.sort(key=lambda row: -(row[4] if isinstance(row[4], int) else 0))
@@ -151,43 +166,39 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     return result
 
 
-def _open(
-    recording: Recording, keys: set[str], problems: list[str]
-) -> dict[str, tuple[Memory, Pointing]]:
+def _writers(
+    recording: Recording, owners: Mapping[tuple[Pool, int], str], problems: list[str]
+) -> dict[tuple[Pool, int], tuple[str, str]]:
+    """Return the last node that points at each block, with its name."""
+    blocks: dict[str, list[tuple[Pool, int]]] = {}
+    for block, key in owners.items():
+        blocks.setdefault(key, []).append(block)
     found = {}
-    for key in [key for key in recording.graphs if key in keys][:MAX_OPENED]:
-        memory = recording.memory(key)
-        held = pointing(recording, key, memory, problems) if memory is not None else None
-        if memory is not None and held is not None:
-            found[key] = memory, held
+    for key in list(blocks)[:MAX_OPENED]:
+        memory = recording.evidence("memory", key, keep=False)
+        held = pointing(recording, key, memory, problems)
+        for block in blocks[key]:
+            pointers = held.by_start.get(block[1], []) if held is not None else []
+            if held is not None and pointers:
+                node = pointers[-1].word.node
+                found[block] = node, held.name_of(node)
     return found
 
 
-def _row(
-    at: int,
-    snapshot: Snapshot,
-    names: Memories,
-    opened: tuple[Memory, Pointing] | None,
-    workspaces: list[int],
-) -> tuple[Cell, ...]:
-    """Return the cells of a block: node, kernel, address, size, name, kind, confidence, line."""
+def _row(at: int, snapshot: Snapshot, names: Memories, workspaces: list[int]) -> tuple[Cell, ...]:
+    """Return the cells of a block: address, size, name, kind, confidence, line."""
     blocks = snapshot.blocks
     assert blocks is not None
     address = blocks.address[at]
     requested = blocks.requested_bytes[at] if blocks.requested_bytes else blocks.size_bytes[at]
     name = names.name_at(address)
-    pointers = opened[1].by_start.get(address, []) if opened is not None else []
-    last = pointers[-1].word.node if pointers else None
-    stack = blocks.stack[at] if blocks.stack else -1
     return (
-        last,
-        opened[1].name_of(last) if opened is not None and last is not None else "",
         f"0x{address:x}",
         blocks.size_bytes[at],
         name,
         "" if name else WORKSPACE if requested in workspaces else "tensor without a name",
         "certain",
-        allocated_at(snapshot, stack),
+        allocated_at(snapshot, blocks.stack[at] if blocks.stack else -1),
     )
 
 

@@ -122,7 +122,8 @@ def overwritings(found: Sharing, runs: Sequence[Run]) -> list[Overwriting]:
 
     That is certain of what another graph reads later. What reads outside of graphs is not seen:
     of that, only outputs are returned which after every replay of their graph were written over at
-    once, so that nothing can have read them in between.
+    once, so that nothing can have read them in between. An output comes once for each pair of
+    graphs concerned, the most frequent first.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def overwritings(found: Sharing, runs: Sequence[Run]) -> list[Overwriting]:
         previous = run
     made = [
         Overwriting(found.outputs[number], by, reader, times)
-        for (number, by, reader), times in read.items()
+        for (number, by, reader), times in sorted(read.items(), key=lambda item: -item[1])
     ]
     told = {number for number, _, _ in read}
     for number, counts in at_once.items():
