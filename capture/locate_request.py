@@ -36,9 +36,11 @@ class LocateRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unk
     graph : str
         Key; for ``"observe"`` empty for every graph.
     replay : int
-        Which replay of that graph is meant; 0 for the first.
+        Which replay of that graph is meant; 0 for the first. ``"eager"`` compares every one.
     prefix : int
         How many nodes run, in topological order.
+    infinite : bool
+        ``"values"`` looks for Inf: no NaN was left.
     symptom : str
         One of :data:`SYMPTOMS`; for ``"observe"`` empty for a fault or a hang.
     timeout_s : float
@@ -52,6 +54,7 @@ class LocateRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unk
     graph: str = ""
     replay: int = 0
     prefix: int = 0
+    infinite: bool = False
     symptom: str = ""
     timeout_s: float = 20.0
     function: str = ""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from ..errors import GraphLensError, WorkloadError
-from ..locate_request import Answer, LocateRequest
+from ..errors import GraphLensError
+from ..locate_request import SYMPTOMS, Answer, LocateRequest
 from ..located import NOTE, Located, Run
 from ..model import Graph, Recording
 from . import folder as folders
 from .launch import MEMORY
 from .locate_children import Children, Ended, outcome_of
-from .locate_search import Outcome, search
+from .locate_search import BAD, Outcome, search
 from .own.node_steps import order_of
 from .own.safety import cannot_run_in_place, notes_of
 from .pack import pack
@@ -164,6 +164,8 @@ class _Search:
             )
         if bad is None:
             located.reason = self._nothing(symptom)
+            if symptom == "eager" and any(one.event == "replayed" for one in observed.answers):
+                self._against_eager(located)
             return located
         located.graph, located.replay, located.detail = bad.graph, bad.replay, bad.detail
         if bad.what == "outside":
@@ -172,7 +174,7 @@ class _Search:
                 f"this graph ({bad.detail})"
             )
             return located
-        located.symptom = bad.what
+        located.symptom, located.found = bad.what, dict(bad.found)
         if wanted.symptom and bad.what != wanted.symptom:
             located.notes.append(
                 f"asked for a replay that {WORDS[wanted.symptom]}; before any such, this one "
@@ -204,14 +206,7 @@ class _Search:
     def _find(self, located: Located, graph: Graph, bad: Answer) -> None:
         located.order = self.order = order_of(graph.topology)
         self.places = {position: place for place, position in enumerate(self.order)}
-        self.fingerprint = next(
-            (
-                one.order
-                for one in self.observed.answers
-                if one.event == "captured" and one.graph == bad.graph
-            ),
-            "",
-        )
+        self.fingerprint = self._fingerprint(bad.graph)
         located.notes += notes_of(graph)
         if located.symptom in ("fault", "hang"):
             self._by_parts(located, bad)
@@ -226,6 +221,7 @@ class _Search:
             replay=bad.replay,
             prefix=prefix,
             symptom=bad.what,
+            infinite=bad.what == "nan" and not bad.found.get("nan"),
             timeout_s=self.wanted.timeout_s,
             function=self.wanted.function,
         )
@@ -247,7 +243,82 @@ class _Search:
             located.reason = "no node was found: " + "; ".join(found.notes)
 
     def _by_values(self, located: Located, bad: Answer) -> None:
-        raise WorkloadError("not here yet")
+        self.tell(f"running {bad.graph}, replay {bad.replay}, node by node, looking at values")
+        ended = self.children.run(self._request(bad, "values"))
+        self._take_values(located, ended, "node by node, looking at what each operator gave")
+        inputs = located.found.get("inputs")
+        if inputs:
+            located.notes.append(f"before the first node ran: {'; '.join(map(str, inputs))}")
+        if not located.node and not located.reason:
+            located.reason = (
+                "node by node no operator gave any: it takes nodes that run at the same time, or "
+                "it does not happen every time"
+            )
+
+    def _against_eager(self, located: Located) -> None:
+        request = LocateRequest(
+            step="eager",
+            answers="",
+            graph=self.wanted.graph,
+            timeout_s=self.wanted.timeout_s,
+            function=self.wanted.function,
+        )
+        self.tell("running the graph node by node beside the function without a graph")
+        ended = self.children.run(request)
+        bad = ended.outcome
+        located.reason = ""
+        if bad is not None and bad.graph in self.recording.graphs:
+            located.graph, located.replay, located.detail = bad.graph, bad.replay, bad.detail
+            graph = self.recording.graph(bad.graph)
+            located.order = self.order = order_of(graph.topology)
+            self.places = {position: place for place, position in enumerate(self.order)}
+            self.fingerprint = self._fingerprint(bad.graph)
+        self._take_values(located, ended, "node by node, each operator beside its eager call")
+        compared = sum(one.event == "replayed" for one in ended.answers)
+        if not located.node and compared and not located.reason:
+            located.reason = f"none of {compared} replays: each operator gave what it gives eager"
+
+    def _take_values(self, located: Located, ended: Ended, part: str) -> None:
+        """Take over what a child found that walked and looked at values."""
+        outcome = outcome_of(ended, self.places, self.fingerprint)
+        answer = ended.outcome
+        if answer is None and any(one.event == "replayed" for one in ended.answers):
+            outcome = outcome._replace(what="clean", detail="")  # it went on to its end
+        run = Run(part=part, what=outcome.what, detail=outcome.detail, wall_ms=outcome.wall_ms)
+        located.runs.append(run)
+        if answer is not None:
+            located.found |= answer.found
+            notes = answer.found.get("notes")
+            located.notes += [str(note) for note in notes] if isinstance(notes, list) else []
+        if outcome.what == located.symptom and outcome.place >= 0 and answer is not None:
+            located.node = str(self.order[outcome.place])
+            located.decided = bool(answer.found.get("sure"))
+            located.detail = located.detail or outcome.detail
+            nodes = answer.found.get("nodes")
+            if isinstance(nodes, list) and len(nodes) > 1:
+                located.notes.append(
+                    f"the operator made nodes {nodes[0]} to {nodes[-1]}, and values were looked at "
+                    f"after all of them: the guilty one is among these"
+                )
+        elif outcome.what in ("refused", "lost", "outside"):
+            located.reason = outcome.detail or outcome.what
+            if answer is not None and answer.what in SYMPTOMS:
+                located.reason += (
+                    f": watching operators changes what is captured, as derivatives call others "
+                    f"then; in that graph it is node {answer.node}, {answer.detail}"
+                )
+        elif outcome.what in BAD:
+            located.reason = f"run node by node it {WORDS.get(outcome.what, 'died')}"
+
+    def _fingerprint(self, key: str) -> str:
+        return next(
+            (
+                one.order
+                for one in self.observed.answers
+                if one.event == "captured" and one.graph == key
+            ),
+            "",
+        )
 
 
 def _taken(observed: Ended) -> Answer:

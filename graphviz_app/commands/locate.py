@@ -177,7 +177,13 @@ def show(
 
 
 def _values(located: Located) -> list[str]:
-    return [str(text) for text in located.found.get("said", [])]
+    """Return what was seen of values, one sentence each."""
+    found = located.found
+    said = [f"what it gave: {text}" for text in found.get("outputs", ())]
+    said += [str(text) for text in found.get("moved", ())]
+    if found.get("first_inf"):
+        said.append(f"before that, the first Inf: {found['first_inf']}")
+    return said
 
 
 COMMAND = Command(name="locate", command=locate)

@@ -85,3 +85,65 @@ def test_a_node_that_does_not_end(tmp_path: Path) -> None:
     assert (found["symptom"], found["replay"], found["node"]) == ("hang", 0, "1")
     assert found["decided"] is True
     assert "spin" in found["culprit"]["name"]
+
+
+NAN = """
+    import torch
+    x = torch.linspace(1, 2, 1024, device="cuda")
+    mask = torch.full((1024,), float("-inf"), device="cuda")
+    def step():
+        a = x * 2
+        b = torch.log(a - 3)
+        c = b.masked_fill(a > 3.5, float("-inf"))
+        return c + 1
+    step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    x += 1
+    with torch.cuda.graph(graph):
+        out = step()
+    graph.replay()
+    x.copy_(torch.linspace(1, 2, 1024, device="cuda"))
+    graph.replay()
+    torch.cuda.synchronize()
+"""
+
+
+def test_the_node_that_first_gives_nan(tmp_path: Path) -> None:
+    found = located(tmp_path, NAN, "--symptom", "nan", "--timeout", "10")
+    assert found["symptom"] == "nan"
+    culprit = found["culprit"]
+    assert "aten.log" in culprit["origin"]["operator"]
+    assert found["decided"] is True
+    assert found["replay"] == 1
+    assert len(found["runs"]) == 2
+    assert "NaN" in found["found"]["outputs"][0]
+    assert found["found"]["inputs"] == []
+
+
+STALE = """
+    import torch
+    torch.manual_seed(0)
+    x = torch.randn(64, 64, device="cuda")
+    weights = [torch.randn(64, 64, device="cuda") for _ in range(8)]
+    calls = 0
+    def step():
+        global calls
+        weight = weights[min(calls, 7)]
+        calls += 1
+        h = torch.nn.functional.dropout(x * 2, 0.5)
+        y = h + 1
+        z = y * weight
+        return z.sum()
+"""
+
+
+def test_the_node_that_reads_what_eager_no_longer_does(tmp_path: Path) -> None:
+    found = located(tmp_path, STALE, "--symptom", "eager", "--timeout", "10", function="step")
+    assert found["symptom"] == "eager"
+    culprit = found["culprit"]
+    assert "aten.mul" in culprit["origin"]["operator"]
+    assert culprit["origin"]["line"].endswith("work.py:13")
+    assert found["decided"] is True
+    assert len(found["found"]["moved"]) == 1
+    assert any("random numbers" in note for note in found["notes"])

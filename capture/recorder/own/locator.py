@@ -60,6 +60,8 @@ class Target:
         self.steps: NodeSteps | None = None
         self.executables: dict[int, int] = {}
         self.refused = ""
+        self.call: Callable[[], Any] | None = None
+        """The function that it was captured from by us."""
         self.log: Any = None
         """What operators did while it was captured, where that was asked for."""
 
@@ -89,7 +91,7 @@ class Locator:
         self._targets: dict[int, tuple[weakref.ref[Any], Target]] = {}
         self._pending: dict[int, Target] = {}
         self._counts: dict[str, int] = {}
-        self._over = False
+        self._over = self._busy = False
 
     def say(self, event: str, **fields: Any) -> None:
         """Write a line for the parent."""
@@ -170,22 +172,40 @@ class Locator:
         if log is not None:
             log.stop()
 
+    def called(self, graph: Any, call: Callable[[], Any]) -> None:
+        """Take note of the function that a graph was captured from by us."""
+        found = self._targets.get(id(graph))
+        if found is not None and found[0]() is graph:
+            found[1].call = call
+
     # Replays
+
+    def replay_of(self, target: Target) -> int:
+        """Return the number of a graph's latest replay."""
+        return self._counts.get(target.key, 1) - 1
 
     def replaying(self, driver: Any, graph: Any, stream: int, original: Callable[[], Any]) -> Any:
         """Stand in for a replay, or let it be."""
         found = self._targets.get(id(graph))
-        if found is None or found[0]() is not graph or self._over:
+        if found is None or found[0]() is not graph or self._over or self._busy:
             return original()
         target = found[1]
         replay = self._counts.get(target.key, 0)
         self._counts[target.key] = replay + 1
         if self.request.step == "observe":
             return self._observe(driver, target, replay, stream, original)
-        if replay != self.request.replay:
+        goes_on = self.request.step == "eager"
+        if not goes_on and replay != self.request.replay:
             return original()
-        with relaxed(driver):
-            self._instead(driver, target, replay, stream)
+        self._busy = True
+        try:
+            with relaxed(driver):
+                self._instead(driver, target, replay, stream)
+        finally:
+            self._busy = False
+        if not self._over and goes_on:
+            self.say("replayed", graph=target.key, replay=replay)
+            return None
         return self.leave(LEFT)
 
     def _observe(
@@ -255,7 +275,7 @@ class Locator:
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             self.outcome("refused", target, replay, detail=detail)
-        if not self._over:
+        if not self._over and self.request.step != "eager":
             self.outcome("clean", target, replay)
 
     def _walk(self, waiting: Waiting, target: Target) -> None:

@@ -6,13 +6,62 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from ...locate_request import LocateRequest
-from .locator import Locator
+from ...locate_request import Answer, LocateRequest
+from ..open_capture import OpenCapture
+from .locator import Locator, Target, Waiting
 
 
 def make_locator(request: LocateRequest) -> Locator:
     """Return what answers a request in this process."""
-    return Locator(request)
+    found = Locator(request)
+    if request.step == "observe" and request.symptom == "nan":
+        found.after_replay = _Later()
+    elif request.step in ("values", "eager"):
+        found.make_log = _log
+        found.works["values"] = functools.partial(_values, found)
+        found.works["eager"] = _LaterEager(found)
+    return found
+
+
+class _Later:
+    """Looks for NaN, from the first replay on: before, torch may not be imported."""
+
+    def __init__(self) -> None:
+        self._watch: Any = None
+
+    def __call__(self, target: Target, answer: Answer) -> None:
+        from .torch_values import Watch
+
+        self._watch = self._watch or Watch()
+        self._watch(target, answer)
+
+
+class _LaterEager:
+    """Compares with eager, from the first replay on."""
+
+    def __init__(self, locator: Locator) -> None:
+        self._locator = locator
+        self._work: Any = None
+
+    def __call__(self, waiting: Waiting, target: Target) -> None:
+        from .torch_against_eager import AgainstEager
+
+        self._work = self._work or AgainstEager(self._locator)
+        self._work(waiting, target)
+
+
+def _values(locator: Locator, waiting: Waiting, target: Target) -> None:
+    from .torch_values import find
+
+    find(locator, waiting, target)
+
+
+def _log(driver: Any, capture: OpenCapture) -> Any:
+    from .torch_op_log import OperatorLog
+
+    log = OperatorLog(lambda: len(driver.nodes(capture.handle)))
+    log.start()
+    return log
 
 
 def stand_at_replays(session: Any, module: ModuleType) -> None:
