@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from capture.analysis import Result, run_analysis
-from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_verdict
+from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_between
 
 from .comparison import ARROW, both_paths, fields_text, path_text, time_text, what_text
 from .figures.changes import Mark
@@ -113,9 +113,7 @@ class Compared:
         self.pair, self.recordings = pair, recordings
         self.before, self.after = before, after
         self.diff: GraphDiff = compare_graphs(before, after)
-        self.verdict: UpdateVerdict = update_verdict(
-            before.graph, after.graph, before.info, after.info, self.diff
-        )
+        self.verdict: UpdateVerdict = update_between(*recordings, self.diff)
         self.levels: dict[str, Alignment] = {item.path_before: item for item in self.diff.levels}
         self.bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
         self._merged: dict[str, Merged] = {}

@@ -20,7 +20,14 @@ from .diff import GraphDiff, compare_graphs
 from .edges import EdgeChange
 from .measures import Finding, Measure
 from .parameters import FieldChange
-from .recordings import GraphPair, RecordingDiff, compare_recordings, pair_graphs, subject_of
+from .recordings import (
+    GraphPair,
+    RecordingDiff,
+    compare_recordings,
+    pair_graphs,
+    subject_of,
+    update_between,
+)
 from .update import UpdateVerdict, Violation, update_verdict
 
 __all__ = [
@@ -42,6 +49,7 @@ __all__ = [
     "compare_recordings",
     "pair_graphs",
     "subject_of",
+    "update_between",
     "update_verdict",
 ]
 

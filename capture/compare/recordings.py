@@ -210,10 +210,7 @@ def compare_recordings(
     for one, other, words in pairs:
         loaded = before.is_loaded(one.key), after.is_loaded(other.key)
         diff = compare_graphs(subject_of(before, one.key), subject_of(after, other.key))
-        answer, unasked = driver_answer(before, after, one.key, other.key)
-        flags = answer.flags if answer is not None else None
-        update = update_verdict(diff.before.graph, diff.after.graph, one, other, diff, flags)
-        update.answer, update.unasked = answer, unasked
+        update = update_between(before, after, diff)
         if len(pairs) > MOST_KEPT:
             diff = diff.without_graphs()
         found.append(GraphPair(one, other, words, diff, update))
@@ -227,6 +224,33 @@ def compare_recordings(
         elif not recording.metadata.complete:
             notes.append(f"The recording {words} is incomplete: a process ended without notice.")
     return RecordingDiff(found, removed, added, notes)
+
+
+def update_between(before: Recording, after: Recording, diff: GraphDiff) -> UpdateVerdict:
+    """Say whether an update would take one graph's executable to another, and what the driver says.
+
+    Parameters
+    ----------
+    before, after : Recording
+        One and the same where both graphs are of one recording: the driver may have been asked.
+    diff : GraphDiff
+        Of two of their graphs, told with what is known of them (``Subject.info``).
+    """
+    one, other = diff.before.info, diff.after.info
+    if one is None or other is None:
+        return update_verdict(diff.before.graph, diff.after.graph, diff=diff)
+    answer, unasked = driver_answer(before, after, one.key, other.key)
+    verdict = update_verdict(
+        diff.before.graph,
+        diff.after.graph,
+        one,
+        other,
+        diff=diff,
+        flags=answer.flags if answer is not None else None,
+        one_process=before is after and one.process == other.process,
+    )
+    verdict.answer, verdict.unasked = answer, unasked
+    return verdict
 
 
 def _requested(

@@ -12,11 +12,9 @@ from ..model import Graph, GraphInfo
 from ..nodes.kernel import KernelPayload
 from .answers import DriverAnswer
 from .diff import GraphDiff
+from .settings import Plan, Setting, instead, plan
 from .update_pairs import update_pairs
-from .update_rules import RULES, Rule, broken_rules
-
-CAN_BE_DISABLED = frozenset({"kernel", "memcpy", "memset"})
-"""Types for which ``cuGraphNodeSetEnabled`` is documented."""
+from .update_rules import RULES, broken_rules
 
 USE_NODE_PRIORITY = 8
 """``CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY``; torch instantiates with it."""
@@ -68,7 +66,11 @@ class UpdateVerdict(msgspec.Struct, kw_only=True):
     unchecked : list of str
         What decides as well and is not in recordings.
     instead : list of str
-        What else would bring the executable there.
+        What else would bring the executable there, or why only a new instantiate does.
+    settings : list of Setting
+        What would have to be set node by node; with `obstacles` that is not all.
+    obstacles : list of str
+        Why setting nodes is not enough.
     answer : DriverAnswer or None
         ``None`` where no driver was asked.
     unasked : str
@@ -81,6 +83,8 @@ class UpdateVerdict(msgspec.Struct, kw_only=True):
     swaps: list[KernelSwap] = msgspec.field(default_factory=list)
     unchecked: list[str] = msgspec.field(default_factory=list)
     instead: list[str] = msgspec.field(default_factory=list)
+    settings: list[Setting] = msgspec.field(default_factory=list)
+    obstacles: list[str] = msgspec.field(default_factory=list)
     answer: DriverAnswer | None = None
     unasked: str = ""
 
@@ -95,8 +99,10 @@ def update_verdict(
     after: Graph,
     info_before: GraphInfo | None = None,
     info_after: GraphInfo | None = None,
+    *,
     diff: GraphDiff | None = None,
     flags: int | None = None,
+    one_process: bool = False,
 ) -> UpdateVerdict:
     """Predict whether an executable of `before` could be updated with `after`.
 
@@ -109,6 +115,8 @@ def update_verdict(
         Of the same graphs: it tells what else would help.
     flags : int, optional
         With which the executable was instantiated, where that is known.
+    one_process : bool
+        Both graphs are of one process, so that their addresses and handles can be compared.
 
     Examples
     --------
@@ -165,6 +173,13 @@ def update_verdict(
             attributes.update(_other_attributes(*payloads))
             resized += type_ == "mem_alloc" and _resized(*payloads)
         pending.extend(_bodies(paired.pairs, path, left, other_path, right, violations))
+    made = None
+    if diff is not None and diff.levels:
+        made = plan(diff, one_process)
+        elsewhere = dict.fromkeys(
+            item.words for item in violations if item.rule == "kernel_context"
+        )
+        made.obstacles.extend(elsewhere)
     result = RULES[violations[0].rule].result if violations else "SUCCESS"
     return UpdateVerdict(
         possible=not violations,
@@ -172,7 +187,9 @@ def update_verdict(
         violations=violations,
         swaps=swaps,
         unchecked=list(_unchecked(types, attributes, unread, resized)),
-        instead=list(_instead(violations, diff)) if violations else [],
+        instead=_instead(violations, diff, made) if violations else [],
+        settings=made.settings if made is not None else [],
+        obstacles=made.obstacles if made is not None else [],
     )
 
 
@@ -269,35 +286,8 @@ def _unchecked(
             )
 
 
-def _instead(violations: list[Violation], diff: GraphDiff | None) -> Iterator[str]:
-    if diff is not None and not diff.in_common:
-        yield "Only a new instantiate helps: the graphs have next to nothing in common."
-        return
-    rules = [RULES[item.rule] for item in violations]
-    counts = diff.counts if diff is not None else None
-    rewired = counts is not None and bool(
-        counts.edges_added or counts.edges_removed or counts.edges_changed
-    )
-    same_work = counts is not None and not (counts.added or counts.removed or rewired)
-    if counts is not None and same_work and all(rule.by_node or _order(rule) for rule in rules):
-        yield (
-            f"The nodes and dependencies are the same, made in another order: setting the "
-            f"parameters of {counts.changed + counts.moved:,} nodes one by one "
-            f"(cuGraphExecNodeSetParams) brings the executable there."
-        )
-        return
-    if counts is not None and diff is not None and counts.removed and not counts.added:
-        gone = [change for change in diff.changes if change.kind == "removed"]
-        if all(change.type in CAN_BE_DISABLED for change in gone):
-            yield (
-                f"Disabling {counts.removed:,} nodes of the executable (cuGraphNodeSetEnabled) "
-                f"leaves out what is not there any more; others are set one by one "
-                f"(cuGraphExecNodeSetParams). Check that dependencies through them are still meant."
-            )
-    words = "; ".join(dict.fromkeys(rule.words for rule in rules if not rule.by_node))
-    if words:
-        yield f"A new instantiate always helps. No update would: {words}."
-
-
-def _order(rule: Rule) -> bool:
-    return rule.result in ("TOPOLOGY_CHANGED", "NODE_TYPE_CHANGED")
+def _instead(violations: list[Violation], diff: GraphDiff | None, made: Plan | None) -> list[str]:
+    if made is None or diff is None:
+        words = dict.fromkeys(RULES[item.rule].words for item in violations)
+        return [f"A new instantiate always helps. No update would: {'; '.join(words)}."]
+    return instead(made, diff.in_common)

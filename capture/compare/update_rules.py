@@ -23,73 +23,60 @@ class Rule(NamedTuple):
     words: str
     result: str
     """What the driver answers, a ``CUgraphExecUpdateResult`` without its prefix."""
-    by_node: bool
-    """Whether setting parameters node by node gets round it."""
     documented: bool = True
     """False for what is concluded from a neighbouring call's documentation."""
 
 
 RULES = {
     "node_count": Rule(
-        "both graphs need the same number of nodes on each level", "TOPOLOGY_CHANGED", False
+        "both graphs need the same number of nodes on each level", "TOPOLOGY_CHANGED"
     ),
-    "exit_nodes": Rule(
-        "both graphs need the same nodes without successors", "TOPOLOGY_CHANGED", False
-    ),
-    "node_type": Rule("paired nodes need the same type", "NODE_TYPE_CHANGED", False),
+    "exit_nodes": Rule("both graphs need the same nodes without successors", "TOPOLOGY_CHANGED"),
+    "node_type": Rule("paired nodes need the same type", "NODE_TYPE_CHANGED"),
     "dependency_count": Rule(
-        "paired nodes need the same number of dependencies", "TOPOLOGY_CHANGED", False
+        "paired nodes need the same number of dependencies", "TOPOLOGY_CHANGED"
     ),
-    "dependency_order": Rule(
-        "dependencies need to be made in the same order", "TOPOLOGY_CHANGED", True
-    ),
-    "edge_data": Rule("dependencies need the same ports and type", "TOPOLOGY_CHANGED", False),
-    "bodies": Rule("paired nodes need the same number of bodies", "TOPOLOGY_CHANGED", False),
+    "dependency_order": Rule("dependencies need to be made in the same order", "TOPOLOGY_CHANGED"),
+    "edge_data": Rule("dependencies need the same ports and type", "TOPOLOGY_CHANGED"),
+    "bodies": Rule("paired nodes need the same number of bodies", "TOPOLOGY_CHANGED"),
     "kernel_context": Rule(
         "the context that owns a kernel's function cannot change",
         "UNSUPPORTED_FUNCTION_CHANGE",
-        False,
     ),
     "kernel_cooperative": Rule(
         "a cooperative launch cannot become one that is not, nor the other way",
         "ATTRIBUTES_CHANGED",
-        False,
     ),
     "kernel_device_updatable": Rule(
-        "neither graph may have device-updatable kernel nodes", "NOT_SUPPORTED", True
+        "neither graph may have device-updatable kernel nodes", "NOT_SUPPORTED"
     ),
     "kernel_priority": Rule(
         "the priority of a kernel cannot change when the executable uses node priorities",
         "ATTRIBUTES_CHANGED",
-        False,
     ),
     "memory_type": Rule(
         "the memory type of a copy's source and destination cannot change",
         "PARAMETERS_CHANGED",
-        False,
     ),
     "memcpy_dimensions": Rule(
         "copies of more than one dimension cannot change",
         "PARAMETERS_CHANGED",
-        False,
         documented=False,
     ),
     "memset_dimensions": Rule(
         "of a memset of two dimensions only address and value can change",
         "PARAMETERS_CHANGED",
-        False,
     ),
     "memory_operations": Rule(
         "the number and the kinds of a batch's memory operations cannot change",
         "PARAMETERS_CHANGED",
-        False,
         documented=False,
     ),
     "semaphore_count": Rule(
-        "the number of external semaphores cannot change", "PARAMETERS_CHANGED", False
+        "the number of external semaphores cannot change", "PARAMETERS_CHANGED"
     ),
     "conditional_parameters": Rule(
-        "the parameters of a conditional node cannot change", "PARAMETERS_CHANGED", False
+        "the parameters of a conditional node cannot change", "PARAMETERS_CHANGED"
     ),
 }
 

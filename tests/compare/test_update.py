@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import capture
-from capture.compare import update_verdict
+from capture.compare import UpdateVerdict, update_verdict
 from capture.compare.update_rules import RULES
 from capture.model import Body, Graph, GraphInfo
 from capture.nodes.batch_mem_op import BatchMemOpPayload
@@ -102,17 +102,17 @@ def test_ports_of_a_dependency_stand_against_it() -> None:
 
 
 def test_another_priority_stands_against_it_where_the_executable_uses_priorities() -> None:
-    pair = [chain([launch("a", priority=priority)]) for priority in (0, -2)]
-    assert update_verdict(*pair, flags=9).result == "ATTRIBUTES_CHANGED"
-    assert update_verdict(*pair, flags=0).possible
-    unknown = update_verdict(*pair)
+    one_, other = (chain([launch("a", priority=priority)]) for priority in (0, -2))
+    assert update_verdict(one_, other, flags=9).result == "ATTRIBUTES_CHANGED"
+    assert update_verdict(one_, other, flags=0).possible
+    unknown = update_verdict(one_, other)
     assert unknown.possible
     assert any("priority" in words for words in unknown.unchecked)
 
 
 def test_another_device_stands_against_it() -> None:
-    infos = [GraphInfo(key="a", name="a", device=device) for device in (0, 1)]
-    verdict = update_verdict(kernels("a"), kernels("a"), *infos)
+    first, second = (GraphInfo(key="a", name="a", device=device) for device in (0, 1))
+    verdict = update_verdict(kernels("a"), kernels("a"), first, second)
     assert [item.rule for item in verdict.violations] == ["kernel_context"]
 
 
@@ -135,8 +135,8 @@ def test_what_may_change(before: Graph, after: Graph) -> None:
 
 
 def test_an_allocation_of_another_size_is_not_decided() -> None:
-    sizes = [one("mem_alloc", MemAllocPayload(size_bytes=size)) for size in (1, 2)]
-    verdict = update_verdict(*sizes)
+    small, large = (one("mem_alloc", MemAllocPayload(size_bytes=size)) for size in (1, 2))
+    verdict = update_verdict(small, large)
     assert verdict.possible
     assert any("allocations" in words for words in verdict.unchecked)
 
@@ -158,16 +158,92 @@ def test_a_rule_broken_inside_a_body_names_its_path() -> None:
     )
 
 
-def test_nodes_made_in_another_order_can_be_set_one_by_one() -> None:
+def verdict_of(before: Graph, after: Graph, *, one_process: bool = True) -> UpdateVerdict:
+    diff = capture.compare(before, after)
+    return update_verdict(before, after, diff=diff, one_process=one_process)
+
+
+def sets(verdict: UpdateVerdict) -> list[tuple[str, tuple[str, ...], list[str]]]:
+    return [(item.call, item.fields, item.nodes) for item in verdict.settings]
+
+
+def test_nodes_made_in_another_order_need_no_setting() -> None:
     before = graph(["memset", "kernel"], [], payloads=[fill(), launch("a_kernel")])
     after = graph(["kernel", "memset"], [], payloads=[launch("a_kernel"), fill()])
-    diff = capture.compare(before, after)
-    verdict = update_verdict(before, after, diff=diff)
+    verdict = verdict_of(before, after)
     assert verdict.result == "NODE_TYPE_CHANGED"
-    assert any("cuGraphExecNodeSetParams" in text for text in verdict.instead)
+    assert not verdict.settings
+    assert not verdict.obstacles
+    assert "Nothing has to be set" in verdict.instead[0]
+
+
+def test_what_is_to_be_set_is_told_node_by_node() -> None:
+    before = graph(["memset", "kernel", "kernel"], [(0, 1)])
+    before.payloads = [fill(), launch("a_kernel"), launch("b_kernel")]
+    after = graph(["kernel", "memset", "kernel"], [(1, 2)])
+    after.payloads = [launch("b_kernel", grid=9), fill(value=7), launch("a_kernel")]
+    verdict = verdict_of(before, after)
+    assert verdict.result == "TOPOLOGY_CHANGED"
+    assert sets(verdict) == [
+        ("cuGraphExecKernelNodeSetParams", ("grid",), ["2"]),
+        ("cuGraphExecMemsetNodeSetParams", ("value",), ["0"]),
+    ]
+    assert verdict.instead[0].startswith("Node by node it can be brought there: cuGraphExecKernel")
+
+
+def test_addresses_are_set_where_both_graphs_are_of_one_process() -> None:
+    before, after = kernels("ab"), kernels("ab")
+    arguments = bytearray(after.payloads[1].arguments or b"")
+    arguments[:8] = (0x7F0000001000).to_bytes(8, "little")
+    after.payloads[1].arguments = bytes(arguments)
+    assert verdict_of(before, after, one_process=False).settings == []
+    assert [item[2] for item in sets(verdict_of(before, after))] == [["1"]]
 
 
 def test_removed_kernels_can_be_disabled() -> None:
-    before, after = kernels("abcd"), kernels("abd")
-    verdict = update_verdict(before, after, diff=capture.compare(before, after))
-    assert any("cuGraphNodeSetEnabled" in text for text in verdict.instead)
+    verdict = verdict_of(kernels("abcd"), kernels("abd"))
+    assert sets(verdict) == [("cuGraphNodeSetEnabled", ("disabled",), ["2"])]
+    assert any("disabled" in text for text in verdict.instead)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (kernels("ab"), kernels("abc"), "1 node is new"),
+        (
+            chain([launch("a", cooperative=False)]),
+            chain([launch("a", cooperative=True)]),
+            "cooperative of a kernel node",
+        ),
+        (one("memcpy", copy("device")), one("memcpy", copy("host")), "source is device before"),
+        (
+            one("conditional", ConditionalPayload(kind="if", body_count=1)),
+            one("conditional", ConditionalPayload(kind="while", body_count=1)),
+            "conditional",
+        ),
+        (
+            graph(["host", "memset"], [(0, 1)], payloads=[None, fill()]),
+            graph(["memset"], [], payloads=[fill()]),
+            "host nodes cannot be disabled",
+        ),
+    ],
+)
+def test_why_only_a_new_instantiate_helps(before: Graph, after: Graph, why: str) -> None:
+    verdict = verdict_of(before, after)
+    (text,) = verdict.instead
+    assert text.startswith("Only a new instantiate helps")
+    assert why in text
+
+
+def test_nodes_of_a_child_graph_are_set_with_it() -> None:
+    def inside(scalar: int) -> Graph:
+        body = Body(node=0, index=0, role="child", graph=chain([launch("a_kernel", scalar=scalar)]))
+        return graph(["child_graph"], [], bodies=[body])
+
+    verdict = verdict_of(inside(1), inside(2))
+    assert sets(verdict) == [("cuGraphExecChildGraphNodeSetParams", ("child graph",), ["0"])]
+
+
+def test_nodes_of_a_conditional_body_have_no_call() -> None:
+    before, after = (conditional(chain([launch("a_kernel", scalar=s)])) for s in (1, 2))
+    assert "bodies of conditional nodes" in verdict_of(before, after).obstacles[0]
