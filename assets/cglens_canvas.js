@@ -25,6 +25,7 @@
     setColouring: later("setColouring"),
     setSelection: later("setSelection"),
     setMatches: later("setMatches"),
+    setFlows: later("setFlows"),
     fit: later("fit"),
   });
 })();

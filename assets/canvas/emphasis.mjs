@@ -11,6 +11,7 @@ export class Emphasis {
   colouring = 0;
   colouringName = null;
   dimmed = false;
+  dimsOnSelect = true; // false where colours say what differs: they stay while one is looked at
   emphasis = new Uint8Array(0);
   version = 0; // grows with each change, so that what was derived can be dropped
 
@@ -40,13 +41,14 @@ export class Emphasis {
   #apply(scene) {
     this.version++;
     const { selected, matches } = this;
-    this.dimmed = selected >= 0 || matches !== null;
+    this.dimmed = (selected >= 0 && this.dimsOnSelect) || matches !== null;
     this.emphasis = new Uint8Array(scene.nodes).fill(this.dimmed ? DIM : NORMAL);
     for (const i of matches ?? []) this.emphasis[i] = LOUD;
     if (selected < 0) return;
     const { before, after } = scene.neighbours(selected);
     for (const i of before) this.emphasis[i] = LOUD;
     for (const i of after) this.emphasis[i] = LOUD;
+    for (const i of scene.flows?.neighbours(selected) ?? []) this.emphasis[i] = LOUD;
     this.emphasis[selected] = LOUD;
     const twin = scene.twinOf(selected);
     if (twin >= 0) this.emphasis[twin] = LOUD;

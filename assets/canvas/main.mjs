@@ -1,6 +1,7 @@
 // The entry: what the page calls, and what it is told. See ../cglens_canvas.js.
 
 import { SceneError, decodeScene } from "./data.mjs";
+import { Flows } from "./flows.mjs";
 import { panBenchmark, stats } from "./probe.mjs";
 import { View } from "./view.mjs";
 
@@ -69,6 +70,23 @@ export function setSelection(index, hostId) {
 
 export function setMatches(indices, hostId) {
   whenShown(hostId, (view) => view.setMatches(indices ?? null));
+}
+
+/** Draw the data flow at `src` over the scene that is shown, or no longer. */
+export function setFlows(src, hostId) {
+  whenShown(hostId, async (view) => {
+    if (view.flowsSrc === (src ?? null)) return;
+    view.flowsSrc = src ?? null;
+    const { scene } = view;
+    let flows = null;
+    try {
+      if (src) flows = new Flows(await load(src), scene.nodes);
+    } catch (error) {
+      view.say(error instanceof SceneError ? error.message : `The data flow cannot be drawn: ${error.message}`);
+      return;
+    }
+    if (view.scene === scene && view.flowsSrc === (src ?? null)) view.setFlows(flows);
+  });
 }
 
 export function fit(hostId) {

@@ -6,6 +6,7 @@ import { WebGLRenderer } from "./draw.mjs";
 import { Canvas2DRenderer } from "./draw2d.mjs";
 import { buildElements } from "./elements.mjs";
 import { Emphasis } from "./emphasis.mjs";
+import { addFlows } from "./flows.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
 import { Link } from "./link.mjs";
@@ -30,6 +31,7 @@ export class View {
     this.camera = new Camera();
     this.list = new DrawList();
     this.state = new Emphasis();
+    this.state.dimsOnSelect = !this.link;
     this.motion = new Motion(this.camera, {
       draw: () => this.drawNow(),
       invalidate: () => this.invalidate(),
@@ -101,6 +103,7 @@ export class View {
 
   show(scene) {
     this.scene = scene;
+    this.flowsSrc = null;
     const { header } = scene;
     this.state.start(scene);
     const lines = (scene.bands > 1 ? 1 : 0) + (header.laneLabels ? 1 : 0);
@@ -145,6 +148,7 @@ export class View {
     const { list, camera, theme, state, ratio } = this;
     if (this.scene) {
       list.build(this.scene, camera, theme, state);
+      addFlows(list, this.scene, camera, theme, state);
       this.labels.add(list, this.scene, camera, theme, state, ratio);
     } else {
       list.clear(theme);
@@ -317,6 +321,21 @@ export class View {
     this.state.match(this.scene, indices);
     this.announcer.textContent = indices ? `${indices.length} nodes match` : "";
     this.invalidate();
+  }
+
+  /** Show data flow over the scene; null for none. */
+  setFlows(flows) {
+    this.scene.flows = flows;
+    this.host.setAttribute("data-flows-shown", flows ? flows.count : "");
+    const none = flows && !flows.count ? ["No node is known to read what another wrote."] : [];
+    this.say([...this.scene.header.warnings, ...none].join(" "));
+    this.state.select(this.scene, this.state.selected);
+    this.invalidate();
+  }
+
+  say(sentence) {
+    this.notice.textContent = sentence;
+    this.notice.hidden = !sentence;
   }
 
   setColouring(name) {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..codec import collection_paused
 from ..errors import LookupFailed
-from ..memory.accesses import Accesses, accesses
+from ..memory.accesses import Access, Accesses, accesses
 from ..memory.flow import Cells, Flow, cells_of, flows_of
 from ..memory.pointers import Place, Pointer, resolve
 from ..memory.twins import judge, settle
@@ -208,6 +208,22 @@ class Subject:
             return []
         with collection_paused():
             return flows_of(self.cells, len(self.graph))
+
+    @cached_property
+    def _flows_at(self) -> dict[int, tuple[list[Flow], list[Flow]]]:
+        found: dict[int, tuple[list[Flow], list[Flow]]] = {}
+        for flow in self.flows:
+            found.setdefault(flow.reader, ([], []))[0].append(flow)
+            found.setdefault(flow.writer, ([], []))[1].append(flow)
+        return found
+
+    def flows_at(self, position: int) -> tuple[list[Flow], list[Flow]]:
+        """Return the flows into a node, and those out of it."""
+        return self._flows_at.get(position, ([], []))
+
+    def accesses_at(self, position: int) -> list[Access]:
+        """Return what a node touches. O(accesses)."""
+        return [item for group in self.accesses.groups for item in group if item.node == position]
 
     @cached_property
     def order(self) -> Sequence[int] | None:

@@ -54,7 +54,8 @@ INPUT = Direction(READ, READ, "convention")
 # What they capture: sizes and strides, then the array of pointers.
 _STRIDED = re.compile(r"\belementwise_kernel<[^(]*?gpu_kernel_impl(?:_nocast)?<")
 _ELEMENTWISE = re.compile(r"\b(?:vectorized|unrolled)_elementwise_kernel<")
-_POINTERS = re.compile(r"(?:std::array|at::detail::Array)<char\*, \d+[a-z]*>\Z")
+POINTERS = re.compile(r"(?:std::array|at::detail::Array)<char\*, \d+[a-z]*>\Z")
+"""Types of parameters that are pointers one after another."""
 _TENSOR = re.compile(r"at::cuda::detail::TensorInfo<(?:.*?)( const)?, \w[\w ]*>\Z")
 
 
@@ -85,7 +86,7 @@ class Directions:
                 if plain.endswith("*"):
                     pointee = plain[:-1].rstrip()
                     self._of[index] = _CONST if pointee.endswith("const") else _POINTER
-                elif (elementwise and _POINTERS.match(plain)) or (strided and index == 1):
+                elif (elementwise and POINTERS.match(plain)) or (strided and index == 1):
                     self.outputs_first.add(index)
                 elif tensor := _TENSOR.match(plain):
                     self._of[index] = _CONST if tensor[1] else _POINTER

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..arguments import signature
 from ..model import Graph, Kernel
 from .addresses import END, LOWEST
+from .directions import POINTERS
 
 _SCALARS = frozenset(
     (
@@ -103,7 +104,8 @@ def _layout(kernel: Kernel) -> list[tuple[int, int, int, bool]]:
     for index, ((offset, size), type_) in enumerate(zip(parameters, declared, strict=True)):
         plain = type_.removesuffix(" const").removeprefix("const ").strip()
         is_number = plain in _SCALARS
-        found.append((-1 if is_number else index, offset, offset + size, plain.endswith("*")))
+        is_pointer = plain.endswith("*") or POINTERS.match(plain) is not None
+        found.append((-1 if is_number else index, offset, offset + size, is_pointer))
     return found
 
 

@@ -20,6 +20,7 @@ from ..picture import Picture
 from ..state import ViewState
 from .attributes import attributes
 from .facts import Children, copy_button, section_view
+from .flow_controls import flow_section
 from .links import go_link as go_link
 from .origin_panel import origin
 
@@ -143,7 +144,7 @@ def pointing(context: Context, position: int) -> Children:
     if links:
         head = html.H3("Nodes of the same memory", title="Finds the nodes that point into a block")
         found.append(html.Section([head, html.Ul(links, className="links")]))
-    return found
+    return found + flow_section(context, subject, position)
 
 
 def what_if(context: Context, position: int) -> Component:

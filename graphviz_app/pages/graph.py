@@ -16,6 +16,7 @@ from ..components import nodes_table
 from ..components.attributes import attributes
 from ..components.details import go_link
 from ..components.executables import picker
+from ..components.flow_controls import flow_button
 from ..components.shell import SHELL
 from ..figures.scene import Colouring, LegendEntry
 from ..ids import GraphPage, Shell
@@ -74,6 +75,7 @@ def layout(context: Context) -> Component:
             f"{timing_facts.caution(timings, info.node_count)} {PATH_NOTE}",
         )
     choice = picker(context) if picture.times is not None else []
+    choice.append(flow_button(context, info))
     return view(
         crumbs=crumbs,
         colour=state.colour,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import dash
 import pytest
@@ -16,6 +18,7 @@ from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app.app import create_app
 from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, lifetime_map, use_map
 from graphviz_app.figures.memory_steps import steps_figure
+from graphviz_app.flow_route import HOW
 from graphviz_app.ids import Shell
 from graphviz_app.memory_rows import blocks_of, node_section, rows_of
 from graphviz_app.store import Store
@@ -79,6 +82,21 @@ def test_a_node_tells_its_memory(app: dash.Dash) -> None:
     assert "graph's pool, free after the capture" in details
     assert "Nodes of the same memory" in details
     assert "2 nodes" in details
+
+
+def test_data_flow_as_curves_and_as_links(app: dash.Dash) -> None:
+    client = app.server.test_client()
+    data = client.get("/flows/run", query_string={"graph": KEY}).data
+    assert struct.unpack("<4sIIIIB", data) == (b"CGLF", 1, 1, 0, 1, HOW.index("possible"))
+    assert client.get("/flows/run", query_string={"graph": "no"}).status_code == 404
+    reader = details_at(app, page="graph", recording="run", graph=KEY, node=1)
+    assert "Reads what was written by" in reader
+    assert "this node writes, and may read, by the kernel's signature" in reader
+    assert "Read after it by" not in reader
+    content = shown(app, f"?recording=run&graph={KEY}&view=data", "/graph")
+    assert f'"data-flows": "/flows/run?graph={quote(KEY)}"' in content
+    bare = shown(app, "?recording=bare&graph=k", "/graph")
+    assert "No data flow: memory was not looked at" in bare
 
 
 def test_captures_and_the_end_of_the_process(app: dash.Dash) -> None:

@@ -61,6 +61,19 @@ def test_a_block_finds_its_nodes_and_a_node_its_blocks(page: Page) -> None:
     expect(page.locator("#search-count")).to_have_text("1 of 2")
 
 
+def test_data_flow_is_drawn_when_asked_for_and_a_link_keeps_it(page: Page) -> None:
+    host = page.locator("#canvas-host")
+    page.locator(".rail-link", has_text="Graph").click()
+    button = page.get_by_role("button", name="Data flow")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(host).to_have_attribute("data-flows-shown", "1")
+    page.reload()
+    expect(host).to_have_attribute("data-flows-shown", "1")
+    page.get_by_role("button", name="Data flow").click()
+    expect(host).to_have_attribute("data-flows-shown", "")
+
+
 def test_captures_the_end_and_a_snapshot_file(page: Page, address: str) -> None:
     page.locator(".rail-link", has_text="Memory").click()
     page.get_by_role("tab", name="Captures").click()

@@ -8,7 +8,7 @@ from typing import Any
 
 from capture.memory.torch_snapshot import Tables, add_segments, add_sums
 from capture.memory_map import Counters, Events, Mark, Memory, Names, Ranges, Snapshot
-from capture.model import Graph, GraphInfo, Kernel, Metadata, Process, Recording
+from capture.model import Evidence, Graph, GraphInfo, Kernel, Metadata, Process, Recording
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload
@@ -130,7 +130,13 @@ def recording(snapshot: bool = True) -> Recording:
         ],
         [(0, 1), (1, 2), (2, 3)],
     )
-    info = GraphInfo(key=KEY, name="step", node_count=4, process=0)
+    info = GraphInfo(
+        key=KEY,
+        name="step",
+        node_count=4,
+        process=0,
+        evidence={"memory": Evidence(present=True, how="synthetic")},
+    )
     evidence: dict[str, dict[str, Any]] = {"memory": {KEY: memory(KEY)}}
     if snapshot:
         made = memory()
