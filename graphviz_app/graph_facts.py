@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from capture.model import EvidenceKind, Failure, GraphInfo, Recording
+from capture.noticed import FIELD, LATER
 
 from . import failure_facts
 from . import format as text
@@ -54,7 +55,9 @@ def graph_sections(info: GraphInfo, recording: Recording) -> list[Section]:
     sections += _evidence_section(info)
     if info.warnings:
         sections.append(Section("Warnings", [Fact("", warning) for warning in info.warnings]))
-    return sections + extra_section(info.extra)
+    # Findings say what was noticed.
+    shown = {name: item for name, item in info.extra.items() if name not in (FIELD, LATER)}
+    return sections + extra_section(shown)
 
 
 def failure_section(failure: Failure, info: GraphInfo) -> Section:

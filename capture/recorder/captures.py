@@ -11,6 +11,7 @@ from ..codec import dump
 from ..extract import Extraction, extract
 from ..failures import Raised
 from ..model import Evidence, EvidenceKind, Failure, Graph, GraphInfo
+from ..noticed import SEEDS
 from ..origins import Origins
 from . import memory_watch
 from .failing import STATUS, failure_of, last_error, omissions
@@ -62,8 +63,12 @@ class CaptureObserver(ReplayObserver):
         frame : frame or None
             That began the capture.
         """
+        if self.notices is not None:
+            capture.noticing = self.notices.begin()
         if self.origin_source is not None and capture.handle:
             capture.origins = self.origin_source.begin(self.driver(), capture.stream_handle, frame)
+            if capture.origins is not None and capture.noticing is not None:
+                capture.noticing.found.watched.append(SEEDS)
         if self.locator is not None and capture.handle:
             self.locator.begun(self.driver(), capture)
 
@@ -122,6 +127,7 @@ class CaptureObserver(ReplayObserver):
             tracked = self._track(graph)
             tracked.capture = None
             self.captured_count += 1
+            self._find_owners(graph, tracked, capture)
             info = self._info(capture)
             if capture.cause is not None:
                 cause = capture.cause
@@ -170,6 +176,24 @@ class CaptureObserver(ReplayObserver):
                 )
                 tracked.source = None  # its graph is gone, and cannot be instantiated again
             self._flush_if_due()
+
+    def _find_owners(self, graph: object, tracked: Tracked, capture: OpenCapture) -> None:
+        """Find who owns what a graph uses on the host; never raises."""
+        noticing, extraction = capture.noticing, capture.extraction
+        if self.notices is None or noticing is None or extraction is None:
+            return
+        start = clock()
+        try:
+            self.notices.find_owners(
+                noticing,
+                extraction.graph,
+                graph,
+                self._serial + 1,
+                lambda: self.counted.get(tracked.key),
+            )
+        except Exception as error:
+            self.complain("owners on the host", error)
+        self.add_cost("owners", clock() - start)
 
     def failed(self, capture: OpenCapture, error: Raised, stage: str) -> None:
         """Write a capture that did not become a graph.
@@ -255,6 +279,15 @@ class CaptureObserver(ReplayObserver):
             tracked = self._tracked.get(id(graph))
             if tracked is not None and tracked.serial and self.keeper is not None:
                 self.keeper.function(tracked.serial, call)
+            if self.locator is not None:
+                self.locator.called(graph, call)
+
+    def executable_taken(self, graph: object, frame: FrameType | None) -> None:
+        """Take note that the script asked for the handle of a graph object's executable."""
+        with self._lock:
+            tracked = self._tracked.get(id(graph))
+            if tracked is not None and tracked.serial and self.notices is not None:
+                self.notices.taken(tracked.serial, frame)
 
     def note(self, graph: object, name: str, value: Any) -> None:
         """Add something to what is known about the graph of a graph object."""

@@ -21,6 +21,7 @@ from ..timings import Timings
 from .compiler_watch import CompilerWatch
 from .error_watch import ErrorWatch
 from .memory_watch import MemorySource
+from .noticing import Notices
 from .open_capture import OpenCapture
 from .origins.ports import OriginSource
 from .sink import Sink
@@ -125,6 +126,9 @@ class Locator(Protocol):
     def captured(self, driver: Any, graph: Any, capture: OpenCapture) -> None:
         """Get ready for replays of a graph whose capture ended well."""
 
+    def called(self, graph: Any, call: Callable[[], Any]) -> None:
+        """Take note of the function that a graph was captured from by us."""
+
     def failed(self, capture: OpenCapture) -> None:
         """Forget a capture that did not end well."""
 
@@ -157,6 +161,8 @@ class Observer:
         """Overhears torch.compile."""
         self.memory_source: MemorySource | None = None
         """Looks at memory around captures, where that was asked for."""
+        self.notices: Notices | None = None
+        """Notices calls inside captures, and owners on the host."""
         self.muted = False
         """Whether captures and replays are our own, and not to be recorded."""
         self.ours = threading.local()

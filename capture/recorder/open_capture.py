@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..extract import Extraction
 from ..failures import Raised
 from ..memory_map import Memory
 from ..model import GraphInfo, LeftOut, Place
+from ..noticed import FIELD
 from ..origins import Origins
+from .noticing import Noticing
 from .origins.ports import CaptureOrigins
 from .places import Spot, is_user, short_name
 
@@ -84,6 +88,8 @@ class OpenCapture:
         """The operator that was refused on a stream which is not part of the capture."""
         self.memory: Memory | None = None
         """What memory was like before the capture began, where that was asked for."""
+        self.noticing: Noticing | None = None
+        """What is noticed beside the nodes, where torch captures."""
         self.origins: CaptureOrigins | None = None
         self.found: Origins | None = None
         """Where the nodes come from, once they were read."""
@@ -107,6 +113,8 @@ class OpenCapture:
 
     def stop_origins(self) -> None:
         """Stop noting where nodes come from, before they are read."""
+        if self.noticing is not None:
+            self.noticing.stop()
         if self.origins is not None:
             self.origins.stop()
             self.operator = self.origins.last_op()[0]
@@ -142,6 +150,8 @@ class OpenCapture:
             info.extra["stack"] = [list(frame) for frame in spot.stack]
         if spot.label and not spot.labelled:
             info.extra["label_from"] = "local variables of the capturing code: a guess"
+        if self.noticing is not None:
+            info.extra[FIELD] = msgspec.to_builtins(self.noticing.found)
         if spot.framework:
             info.extra["place_is_framework"] = True
         if spot.internal:

@@ -22,6 +22,7 @@ from .sink import Sink
 from .torch_facts import describe
 from .torch_hooks import TorchHooks
 from .torch_memory import MemorySource
+from .torch_notices import NOTICES
 from .torch_origins_capture import OriginSource
 from .torch_origins_compiled import COMPILATIONS
 from .torch_trace import ReplayTracer, traced_replays
@@ -47,6 +48,7 @@ def session() -> Session:
         _session.origin_source = OriginSource()
         _session.memory_source = MemorySource()
         _session.compiler = CompilerWatch()
+        _session.notices = NOTICES
         os.register_at_fork(after_in_child=_session.forked)
         _follow_multiprocessing(_session)
         atexit.register(_at_exit, _session)

@@ -6,6 +6,7 @@ import threading
 from time import perf_counter_ns as clock
 
 from ..codec import dump
+from ..noticed import LATER
 from ..timings import Timings
 from . import memory_watch
 from .captures import CaptureObserver
@@ -51,6 +52,7 @@ class Session(CaptureObserver):
             self._finish_tracing()
             self._flush()
             self._write_compilation(sink)
+            self._write_later(sink)
             for tracked in list(self._tracked.values()):
                 if tracked.executable is not None:
                     self._end_executable(tracked.executable, "alive at exit", [sink])
@@ -64,6 +66,16 @@ class Session(CaptureObserver):
             self.sinks.remove(sink)
             if not self.sinks:
                 self.errors.abandon()
+
+    def _write_later(self, sink: Sink) -> None:
+        """Write what became of graphs after their capture; never raises."""
+        if self.notices is None:
+            return
+        try:
+            for serial, document in self.notices.later(sink.serials).items():
+                sink.write("note", serial, name=LATER, value=document)
+        except Exception as error:
+            self.complain("owners on the host", error)
 
     def _write_compilation(self, sink: Sink) -> None:
         if self.compiler is None:
@@ -105,6 +117,8 @@ class Session(CaptureObserver):
             self.tracer.abandon()
         if self.origin_source is not None:
             self.origin_source.abandon()
+        if self.notices is not None:
+            self.notices.abandon()
         self._new_tracer()
         for sink in self.sinks:
             sink.restart()

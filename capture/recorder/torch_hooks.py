@@ -56,6 +56,7 @@ class TorchHooks:
             "instantiate": _instantiate,
             "replay": _replay,
             "reset": _reset,
+            "raw_cuda_graph_exec": _raw_cuda_graph_exec,
         }
         for name, make in makers.items():
             original = getattr(self._class, name, None)
@@ -356,3 +357,15 @@ def _reset(session: Session, original: Original) -> Original:
         return result
 
     return reset
+
+
+def _raw_cuda_graph_exec(session: Session, original: Original) -> Original:
+    def raw_cuda_graph_exec(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if session.active:
+            try:
+                session.executable_taken(self, sys._getframe(1))
+            except Exception as error:
+                session.complain("raw_cuda_graph_exec", error)
+        return original(self, *args, **kwargs)
+
+    return raw_cuda_graph_exec

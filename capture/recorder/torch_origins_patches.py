@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from .origins import labels
 from .origins.log import Launch
 from .replaced import ReplacedAttributes
+from .torch_notices import NOTICES
 
 if TYPE_CHECKING:
     from .torch_origins import Watcher
@@ -102,6 +103,8 @@ class Patches:
                         known = launches[id(kernel)] = kernel, describe(kernel)
                 except Exception:
                     return original(kernel, *args, **kwargs)
+                if describe is _of_triton:
+                    NOTICES.launched(kernel, args, kwargs, sys._getframe(1))
                 call = partial(original, kernel, *args, **kwargs)
                 return watcher.note_launch(known[1], sys._getframe(0).f_back, call)
 
