@@ -21,7 +21,7 @@ for rows in (64, 32):
         product = x[:rows] @ weight  # <- node
         outputs.append(product.relu())
     graphs.append(graph)
-torch._C._cuda_clearCublasWorkspaces()
+torch._C._cuda_clearCublasWorkspaces()  # <- told
 for graph in graphs:
     graph.replay()
 torch.cuda.synchronize()

@@ -16,7 +16,7 @@ for _ in range(3):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         hidden = x.expand(8, -1) * 2
-        loss = hidden.square().mean()
+        loss = hidden.square().mean()  # <- node
         del hidden
     graph.replay()
     losses.append(loss)

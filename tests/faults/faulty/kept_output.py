@@ -14,7 +14,7 @@ graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     scaled = x * 2
     shifted = scaled + 1
-    y = torch.relu(shifted)
+    y = torch.relu(shifted)  # <- node
     del scaled, shifted
 graph.replay()
 torch.cuda.synchronize()

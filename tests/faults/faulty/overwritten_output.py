@@ -1,23 +1,25 @@
-"""Read the output of a graph after another graph of its pool has run.
+"""Replay a graph that writes over the output of another one before it is read.
 
 finding: overwritten_outputs
 severity: warning
-others: allowed
-graph: any
+graph: 1
 """
 
 import torch
 
 x = torch.randn(2048, 512, device="cuda")
-torch.softmax(x * 2, -1)  # warm
+torch.softmax(x * 2, -1).relu()  # warm
 x + 3
 torch.cuda.synchronize()
 
-first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+first, second, third = (torch.cuda.CUDAGraph() for _ in range(3))
 with torch.cuda.graph(first):
     a = torch.softmax(x * 2, -1)
 with torch.cuda.graph(second, pool=first.pool()):
     b = x + 3  # <- node
-second.replay()
-first.replay()
-total = b.sum().item()
+with torch.cuda.graph(third):
+    c = b.relu()
+    d = c * 2
+for graph in (second, first, third):
+    graph.replay()
+torch.cuda.synchronize()

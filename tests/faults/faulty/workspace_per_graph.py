@@ -2,6 +2,7 @@
 
 finding: identical_workspaces
 severity: notice
+graph: each
 """
 
 import torch
@@ -19,7 +20,7 @@ for rows in (256, 128, 64):
     torch._C._cuda_clearCublasWorkspaces()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        outputs.append((x[:rows] @ weight).relu())
+        outputs.append((x[:rows] @ weight).relu())  # <- node
     graphs.append(graph)
 for graph in graphs:
     graph.replay()

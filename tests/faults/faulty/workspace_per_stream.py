@@ -2,6 +2,7 @@
 
 finding: identical_workspaces
 severity: notice
+graph: each
 """
 
 import torch
@@ -17,7 +18,7 @@ graphs, outputs = [], []
 for rows in (256, 128, 64):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
-        outputs.append((x[:rows] @ weight).relu())
+        outputs.append((x[:rows] @ weight).relu())  # <- node
     graphs.append(graph)
 for graph in graphs:
     graph.replay()

@@ -1,17 +1,20 @@
-"""Give each graph a pool of its own."""
+"""Give the graphs pools of their own."""
 
 import torch
 
 x = torch.randn(2048, 512, device="cuda")
-torch.softmax(x * 2, -1)  # warm
+torch.softmax(x * 2, -1).relu()  # warm
 x + 3
 torch.cuda.synchronize()
 
-first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+first, second, third = (torch.cuda.CUDAGraph() for _ in range(3))
 with torch.cuda.graph(first):
     a = torch.softmax(x * 2, -1)
 with torch.cuda.graph(second):
     b = x + 3
-second.replay()
-first.replay()
-total = b.sum().item()
+with torch.cuda.graph(third):
+    c = b.relu()
+    d = c * 2
+for graph in (second, first, third):
+    graph.replay()
+torch.cuda.synchronize()
