@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,29 +23,33 @@ GOOD = sorted((HERE / "good").glob("*.py"))
 FAILURES = sorted((ROOT / "tests" / "failures" / "zoo").glob("*.py"))
 
 
-def dry_runs(scripts: Iterable[Path], folder: Path) -> dict[str, Readiness]:
-    """Run scripts dry, in forks of one process."""
-    paths = [str(script.relative_to(ROOT)) for script in scripts]
+def dry_runs(runs: Mapping[str, Sequence[str]], folder: Path) -> dict[str, Readiness]:
+    """Run workloads dry, given as the words after `ready`, in forks of one process."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "forked.py"), str(folder), *paths],
+        [sys.executable, str(HERE / "forked.py"), str(folder)],
         cwd=ROOT,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TORCHDYNAMO_DISABLE": "1"},
+        input="".join(json.dumps([name, *words]) + "\n" for name, words in runs.items()),
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     found = {}
-    for path in paths:
-        result = readiness.read(folder / f"{Path(path).stem}.json")
-        assert result is not None, f"{path} left no result: {done.stderr[-2000:]}"
-        found[Path(path).stem] = result
+    for name in runs:
+        result = readiness.read(folder / f"{name}.json")
+        assert result is not None, f"{name} left no result: {done.stderr[-2000:]}"
+        found[name] = result
     return found
+
+
+def as_scripts(paths: Iterable[Path]) -> dict[str, Sequence[str]]:
+    return {path.stem: ("script", str(path.relative_to(ROOT))) for path in paths}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Readiness]:
-    return dry_runs([*BAD, *GOOD], tmp_path_factory.mktemp("ready"))
+    return dry_runs(as_scripts([*BAD, *GOOD]), tmp_path_factory.mktemp("ready"))
 
 
 def expected(script: Path, mark: str = "<- found here") -> tuple[str, list[int]]:
