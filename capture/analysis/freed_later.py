@@ -153,7 +153,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     replays = Replays(recording)
     looked = outside = 0
     graphs: set[str] = set()
-    total = replayed = certain = size = 0
+    total = replayed = certain = size = opened = 0
     for key, memory in memories(recording, result.notes):
         later = found.get(recording.graphs[key].process or 0)
         if later is None:
@@ -164,10 +164,14 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         lost = lost_memory(key, memory, later, replays)
         if not lost:
             continue
-        held = pointing(recording, key, memory, result.notes) if len(graphs) < MAX_OPENED else None
+        held = pointing(recording, key, memory, result.notes) if opened < MAX_OPENED else None
         names = Memories(memory)
-        graphs.add(key)
+        opened += 1
         for item in lost:
+            if held is not None and item.address not in held.by_start:
+                # Numbers by their signature, or memory that the graph allocates itself.
+                continue
+            graphs.add(key)
             row, sure = _row(item, memory, names, held)
             total += 1
             size += item.size_bytes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -139,4 +141,8 @@ def workspace_sizes() -> list[int]:
         if ask is not None:
             with suppress(Exception):
                 found.add(int(ask()))
+    if not found:
+        # Pairs of size and count, such as ":4096:2:16:8".
+        pairs = re.findall(r":(\d+):(\d+)", os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""))
+        found.add(sum(int(size) * int(count) for size, count in pairs) * 1024)
     return sorted(size for size in found if size > 0)

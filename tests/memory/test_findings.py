@@ -216,6 +216,7 @@ def after_the_capture(state: str, ended: str = "alive at exit", pointed: int = 2
         Metadata(),
         [GraphInfo(key="k", name="step", pool=OWN, process=0)],
         executables=[Executable(id="k/exec1", graph="k", ended=ended)],
+        loaded={"k": graph([kernel(SCALE, BASE + 4, 0, POOL)])},
         evidence={"snapshots": {"0": snapshot}, "memory": {"k": found}},
     )
 
