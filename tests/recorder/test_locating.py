@@ -50,3 +50,63 @@ def test_the_first_guilty_node(place: Workplace, symptom: str) -> None:
     kept = stored(info.extra)
     assert kept is not None
     assert (kept.node, kept.graph) == ("3", info.key)
+
+
+def test_a_workload_that_is_well_has_no_guilty_node(place: Workplace) -> None:
+    found = located(place, SCRIPT.replace("FAULTY", "{}"), code=1)
+    assert (found.get("node"), found.get("graph")) == (None, None)
+    assert "none of 2 replays" in found["reason"]
+    assert len(found["runs"]) == 1
+
+
+def test_what_broke_before_the_replay_is_not_the_graphs(place: Workplace) -> None:
+    text = SCRIPT.replace("world.faulty = FAULTY", "world.faulty = {'x': 'fault'}; world.ran('x')")
+    found = located(place, text, code=1)
+    assert "ran outside of this graph" in found["reason"]
+    assert found["culprit"] is None
+
+
+def test_a_graph_that_is_another_one_each_time_is_not_decided(place: Workplace) -> None:
+    """Each run of the workload captures one node more."""
+    text = (
+        SCRIPT.replace("FAULTY", "{'step3': 'fault'}")
+        .replace(
+            "graph = torch",
+            """open("runs", "a").write("x")
+    graph = torch""",
+        )
+        .replace("range(6)", "range(6 + len(open('runs').read()))")
+    )
+    found = located(place, text, code=1)
+    assert "another one this time" in found["reason"]
+
+
+def test_nodes_that_cannot_run_alone_are_refused(place: Workplace) -> None:
+    text = SCRIPT.replace("FAULTY", "{'ncclDevKernel_AllReduce': 'hang'}").replace(
+        'f"step{number}"', '"ncclDevKernel_AllReduce"'
+    )
+    found = located(place, text, code=1)
+    assert found["symptom"] == "hang"
+    assert "collective" in found["reason"]
+    assert len(found["runs"]) == 1
+
+
+def test_a_script_has_nothing_that_is_eager(place: Workplace) -> None:
+    place.write("script.py", SCRIPT)
+    done = place.cglens("locate", "--symptom", "eager", "script.py")
+    assert done.code == 1
+    assert "script.py:FUNCTION" in done.err
+    assert "--eager" in done.err
+    place.write("a.cgl", "")
+    assert place.cglens("locate", "a.cgl").code == 2
+
+
+def test_what_is_printed(place: Workplace) -> None:
+    place.write("script.py", SCRIPT.replace("FAULTY", "{'step3': 'fault'}"))
+    done = place.cglens("locate", "--timeout", "0.3", "script.py")
+    assert done.code == 0, done.err
+    assert "First guilty node: node 3, step3" in done.out
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in done.out
+    assert "4 runs:" in done.out
+    assert "the first 3 of 6 nodes at once" in done.out
+    assert list(place.folder.glob("*.cgl")) == []
