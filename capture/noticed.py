@@ -58,6 +58,8 @@ class HostOwner(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The line that was running then."""
     replays_before: int = 0
     """Replays until then."""
+    replays_after: int = 0
+    """Replays since then."""
 
 
 class Noticed(msgspec.Struct, kw_only=True, omit_defaults=True):

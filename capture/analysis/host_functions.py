@@ -34,7 +34,6 @@ def run(subject: Subject) -> Result:
     watched = noticed is not None and not noticed.unknown(HOST_OWNERS)
     if noticed is not None:
         owners = {item.address: item for item in noticed.owners if item.kind == "function"}
-    replays = subject.executable.replays if subject.executable is not None else 0
     result = Result(columns=COLUMNS, mark_name="calling a function that may be gone")
     marks: set[int] = set()
     unread = nodes = unknown = 0
@@ -57,7 +56,7 @@ def run(subject: Subject) -> Result:
                 unknown += 1
                 continue
             gone = owner is not None and owner.gone
-            later = owner is not None and replays > owner.replays_before
+            later = owner is not None and owner.replays_after > 0
             what = NO_OWNER
             if gone:
                 what = DIED_BEFORE if later else "its owner died"

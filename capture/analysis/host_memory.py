@@ -47,7 +47,6 @@ class _Owners:
         found = noticed.owners if noticed is not None else []
         self.known = noticed is not None and not noticed.unknown(HOST_OWNERS)
         self._owners = [item for item in found if item.kind == "memory"]
-        self.replays = subject.executable.replays if subject.executable is not None else 0
 
     def of(self, address: int) -> HostOwner | None:
         """Return the owner of an address, one that is still there before one that is gone."""
@@ -70,9 +69,8 @@ def _fault(pointer: Pointer, owners: _Owners) -> tuple[str, HostOwner | None, st
     if owner is None:
         return "", None, ""
     if owner.gone:
-        replayed = owners.replays > owner.replays_before
-        return (REUSED, owner, "certain") if replayed else (FREED, owner, "likely")
-    return ("", None, "") if owner.owner else (UNOWNED, owner, "likely")
+        return (REUSED, owner, "certain") if owner.replays_after else (FREED, owner, "likely")
+    return ("", None, "") if owner.owner else (UNOWNED, owner, "may")
 
 
 def run(subject: Subject) -> Result:

@@ -99,7 +99,7 @@ class _Watched:
         after = self.state.replays - self.owner.replays_before if self.state is not None else 0
         if not graph_alive and not after:
             return None  # both went together, as the variables of a function do
-        self.owner.gone = True
+        self.owner.gone, self.owner.replays_after = True, max(0, after)
         return self.owner
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from capture.analysis import Result, Severity, Subject, run_analysis
 from capture.analysis.found import findings_in, of_graph, of_recording, walk
-from capture.model import Body, Executable, Graph, GraphInfo, Kernel, Metadata, Place, Recording
+from capture.model import Body, Graph, GraphInfo, Kernel, Metadata, Place, Recording
 from capture.nodes.host import HostPayload
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
@@ -55,11 +55,8 @@ def info(noticed: Noticed | None = None, later: Later | None = None, **fields: A
     return GraphInfo(key="k", name="step", extra=extra, **fields)
 
 
-def found(name: str, graph: Graph, about: GraphInfo | None = None, replays: int = 0) -> Result:
-    executable = Executable(id="k/exec1", graph="k", replays=replays)
-    result = run_analysis(
-        name, Subject(graph, about or info(Noticed()), executable=executable, memory=memory())
-    )
+def found(name: str, graph: Graph, about: GraphInfo | None = None) -> Result:
+    result = run_analysis(name, Subject(graph, about or info(Noticed()), memory=memory()))
     assert result.present, result.absent_reason
     return result
 
@@ -290,25 +287,29 @@ def callback(**fields: Any) -> HostOwner:
 
 
 @pytest.mark.parametrize(
-    ("owner", "later", "replays", "confidence", "severity"),
+    ("owner", "later", "confidence", "severity"),
     [
-        (callback(), None, 0, "likely", Severity.NOTICE),
-        (callback(owner="f"), callback(owner="f", gone=True), 0, "certain", Severity.NOTICE),
-        (callback(owner="f"), callback(owner="f", gone=True), 3, "certain", Severity.WARNING),
-        (callback(owner="f"), None, 3, "", Severity.INFO),
+        (callback(), None, "likely", Severity.NOTICE),
+        (callback(owner="f"), callback(owner="f", gone=True), "certain", Severity.NOTICE),
+        (
+            callback(owner="f"),
+            callback(owner="f", gone=True, replays_after=3),
+            "certain",
+            Severity.WARNING,
+        ),
+        (callback(owner="f"), None, "", Severity.INFO),
     ],
 )
 def test_functions_whose_owner_is_gone(
     owner: HostOwner,
     later: HostOwner | None,
-    replays: int,
     confidence: str,
     severity: Severity,
 ) -> None:
     if later is not None:
         later.gone_at = LINE
     about = info(Noticed(owners=[owner]), Later(owners=[later]) if later else None)
-    result = found("host_functions", calling(), about, replays)
+    result = found("host_functions", calling(), about)
     assert result.severity is severity
     assert [row[6] for row in result.rows] == ([confidence] if confidence else [])
     assert result.node_marks == ([1] if confidence else [])
@@ -327,17 +328,20 @@ def pinned(**fields: Any) -> HostOwner:
 
 
 @pytest.mark.parametrize(
-    ("owner", "replays", "what"),
+    ("owner", "what"),
     [
-        (pinned(owner="a tensor"), 9, ""),
-        (pinned(owner="a tensor", gone=True), 0, "pinned memory, freed"),
-        (pinned(owner="a tensor", gone=True), 9, "pinned memory, freed before a replay"),
-        (pinned(), 0, "pinned memory that no tensor owned after the capture"),
+        (pinned(owner="a tensor"), ""),
+        (pinned(owner="a tensor", gone=True), "pinned memory, freed"),
+        (
+            pinned(owner="a tensor", gone=True, replays_after=9),
+            "pinned memory, freed before a replay",
+        ),
+        (pinned(), "pinned memory that no tensor owned after the capture"),
     ],
 )
-def test_pinned_memory_that_nobody_keeps(owner: HostOwner, replays: int, what: str) -> None:
+def test_pinned_memory_that_nobody_keeps(owner: HostOwner, what: str) -> None:
     copies = graph([copy(PINNED + 64, BASE, 8, "HD"), fill(BASE, 8)])
-    result = found("host_memory", copies, info(Noticed(owners=[owner])), replays)
+    result = found("host_memory", copies, info(Noticed(owners=[owner])))
     assert [row[3] for row in result.rows] == ([what] if what else [])
     expected = {"": Severity.INFO, "pinned memory, freed before a replay": Severity.WARNING}
     assert result.severity is expected.get(what, Severity.NOTICE)

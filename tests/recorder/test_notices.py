@@ -106,7 +106,7 @@ def test_a_callback_that_goes_with_its_graph_is_no_fault() -> None:
     assert followed.gone() == []
     # The graph was replayed in between after all.
     followed.state.replays += 1
-    assert [item.gone for item in followed.gone()] == [True]
+    assert [item.replays_after for item in followed.gone()] == [1]
 
 
 def test_memory_lives_as_long_as_any_tensor_of_its_storage() -> None:
