@@ -163,7 +163,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
                 used_later[address] = max(used_later.get(address, 0.0), captured_us(memory))
     graphs: set[str] = set()
     names: set[str] = set()
-    total = certain = 0
+    total = certain = opened = 0
     for key, memory in memories(recording, result.notes) if moved else ():
         later = found.get(recording.graphs[key].process or 0)
         if later is None:
@@ -171,9 +171,12 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         items = list(rebound(key, memory, later, replays, used_later))
         if not items:
             continue
-        held = pointing(recording, key, memory, result.notes) if len(graphs) < MAX_OPENED else None
-        graphs.add(key)
+        held = pointing(recording, key, memory, result.notes) if opened < MAX_OPENED else None
+        opened += 1
         for item in items:
+            if held is not None and item.place.start not in held.by_start:
+                continue  # numbers, by the signature of their kernel
+            graphs.add(key)
             row, sure = _row(key, item, memory, later, held)
             total += 1
             certain += sure
