@@ -16,9 +16,11 @@ from .facts import Section
 from .format import (
     ABSENT,
     bytes_text,
+    command_text,
     count_text,
     duration_text,
     label_text,
+    moment_text,
     signed_bytes_text,
     signed_duration_text,
 )
@@ -276,6 +278,17 @@ def no_times(compared: Compared) -> str:
     return " ".join(text[:1].upper() + text[1:] for text in lacking)
 
 
+def recording_sheets(before: Recording, after: Recording) -> list[Sheet]:
+    """Return what is known of two recordings as wholes."""
+    counts = [
+        Row("graphs", count_text(len(before.graphs)), count_text(len(after.graphs))),
+        Row("failed captures", count_text(len(before.failed)), count_text(len(after.failed))),
+    ]
+    one, other = (dict(_run(recording)) for recording in (before, after))
+    rows = [Row(label, one.get(label), other.get(label)) for label in dict.fromkeys([*one, *other])]
+    return [Sheet("Graphs", counts), Sheet("Recorded", rows)]
+
+
 def _recorded(compared: Compared) -> Iterator[Row]:
     one, other = (dict(_run(recording)) for recording in compared.recordings)
     infos = compared.before.info, compared.after.info
@@ -286,6 +299,11 @@ def _recorded(compared: Compared) -> Iterator[Row]:
 
 
 def _run(recording: Recording) -> Iterator[tuple[str, str]]:
+    meta = recording.metadata
+    if meta.command:
+        yield "command", command_text(meta.command)
+    if meta.started_unix_ns is not None:
+        yield "when", moment_text(meta.started_unix_ns)
     if not recording.processes:
         return
     process = recording.processes[0]

@@ -17,7 +17,7 @@ from capture.compare import (
     compare_graphs,
     pair_graphs,
     subject_of,
-    update_verdict,
+    update_between,
 )
 from capture.errors import GraphLensError
 from capture.model import GraphInfo
@@ -132,7 +132,8 @@ class Pairs:
                 subjects.append(subject_of(recording, info.key))
                 recording.forget(info.key)
         diff = compare_graphs(*subjects)
-        verdict = update_verdict(subjects[0].graph, subjects[1].graph, one, other, diff)
+        with store.reading:
+            verdict = update_between(*(store.get(name).recording for name in self._ids), diff)
         measured = diff.measures
         return PairSummary(
             diff.counts,

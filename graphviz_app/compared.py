@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,8 @@ class Compared:
     before, after : Subject
     recordings : (Recording, Recording)
         Those that the graphs are of.
+    reading : context manager
+        Held while something is read of them.
     """
 
     def __init__(
@@ -109,11 +112,13 @@ class Compared:
         before: Subject,
         after: Subject,
         recordings: tuple[Recording, Recording],
+        reading: AbstractContextManager[Any],
     ) -> None:
         self.pair, self.recordings = pair, recordings
         self.before, self.after = before, after
         self.diff: GraphDiff = compare_graphs(before, after)
-        self.verdict: UpdateVerdict = update_between(*recordings, self.diff)
+        with reading:
+            self.verdict: UpdateVerdict = update_between(*recordings, self.diff)
         self.levels: dict[str, Alignment] = {item.path_before: item for item in self.diff.levels}
         self.bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
         self._merged: dict[str, Merged] = {}
@@ -315,6 +320,7 @@ def compared(store: Store, pair: Pair) -> Compared:
             store.subject(pair.recording, pair.graph),
             store.subject(pair.after, pair.graph_after),
             (store.get(pair.recording).recording, store.get(pair.after).recording),
+            store.reading,
         ),
         lambda made: made.size_bytes,
     )

@@ -12,9 +12,9 @@ from .components.compare_choice import DROP, title_of
 from .components.result_view import link_to
 from .context import Context
 from .figures.changes import COLOURS, Mark
-from .format import ABSENT, count_text
+from .format import ABSENT, count_text, counted
 
-NUMBERS = ("changed", "swapped", "added", "removed", "moved")
+KINDS = ("changed", "added", "removed", "moved")
 WAITING = "waiting"
 SAME = ("the same", COLOURS[Mark.SAME])
 DIFFERENT = ("different", COLOURS[Mark.CHANGED])
@@ -60,16 +60,22 @@ def pair_row(context: Context, pairs: Pairs, at: int, found: PairSummary | None)
     if found is None:
         return row
     if found.problem:
-        return row | {"state": "not compared", "update": found.problem, "updateWhy": found.problem}
+        return row | {"state": "not compared", "texts": {**row["texts"], "differences": found.problem}}
     counts = found.counts
     state = SAME if found.same else DIFFERENT if found.in_common else UNRELATED
-    numbers = {name: getattr(counts, name) for name in NUMBERS}
-    numbers |= {
-        "edges": counts.edges_added + counts.edges_removed + counts.edges_changed,
-        "times": found.times,
-    }
-    row |= {"state": state[0], "colour": state[1], **numbers}
-    row["texts"] |= {name: count_text(value) if value else "" for name, value in numbers.items()}
+    edges = counts.edges_added + counts.edges_removed + counts.edges_changed
+    parts = [
+        f"{count_text(getattr(counts, kind))} {kind}" for kind in KINDS if getattr(counts, kind)
+    ]
+    if counts.swapped:
+        parts.append(f"{count_text(counts.swapped)} with another kernel")
+    if edges:
+        parts.append(counted(edges, "dependency", "dependencies"))
+    if found.times:
+        parts.append(f"{count_text(found.times)} of another time")
+    total = sum(getattr(counts, kind) for kind in KINDS) + edges + found.times
+    row |= {"state": state[0], "colour": state[1], "differences": total}
+    row["texts"]["differences"] = ", ".join(parts)
     if found.replay is not None:
         row["replay"] = found.replay.difference_ns
         row["texts"]["replay"] = measure_text(found.replay).partition(" (")[0]
@@ -99,10 +105,14 @@ def _alone(
 def progress_text(pairs: Pairs) -> str:
     """Return how many pairs were compared and what came out."""
     done = pairs.done()
+    problems = sum(bool(item.problem) for item in done)
     same = sum(item.same and not item.problem for item in done)
     if len(done) < len(pairs.matched):
         return f"{count_text(len(done))} of {count_text(len(pairs.matched))} pairs compared"
-    parts = [f"{count_text(same)} the same", f"{count_text(len(done) - same)} different"]
+    different = len(done) - same - problems
+    parts = [f"{count_text(same)} the same", f"{count_text(different)} different"]
+    if problems:
+        parts.append(f"{count_text(problems)} not compared")
     if pairs.removed:
         parts.append(f"{count_text(len(pairs.removed))} only before")
     if pairs.added:

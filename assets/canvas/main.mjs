@@ -64,7 +64,8 @@ export function setSelection(index, hostId) {
     const i = index === null || index === undefined ? -1 : Number(index);
     if (i === view.state.selected || i >= view.scene.nodes) return;
     view.setSelection(i);
-    if (i >= 0) view.reveal(i);
+    // Who steps through the changes of a comparison wants to read them.
+    if (i >= 0) view.reveal(i, view.link !== null);
   });
 }
 

@@ -20,6 +20,7 @@ import { Tooltip } from "./tooltip.mjs";
 
 const HEADER_ROOM = 24; // world units over the first row, for the headers of bands
 const HEADER_LINE = 16;
+const READABLE = 0.6; // scale from which names are legible
 
 export class View {
   constructor(host, emit) {
@@ -212,9 +213,13 @@ export class View {
     if (this.scene) this.motion.ease(this.camera.fitted());
   }
 
-  /** Bring a node into view, if it is not. */
-  reveal(i) {
+  /** Bring a node into view, if it is not, and to where it can be read, if it is asked for. */
+  reveal(i, readable = false) {
     const { camera, scene } = this;
+    if (readable && camera.scale < READABLE) {
+      this.motion.ease({ x: scene.x[i], y: scene.y[i], scale: READABLE });
+      return;
+    }
     const [x, y] = this.nodeScreenPosition(i);
     const margin = 40;
     const outside =

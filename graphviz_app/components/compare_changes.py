@@ -18,6 +18,8 @@ from .result_view import link_to
 
 MOST_ROWS = 2_000
 MOST_PATHS = 6
+FEW = 7
+"""Up to this many rows the list is as high as they are, and the pictures get the room."""
 WITHIN = "within noise"
 
 
@@ -78,7 +80,8 @@ def changes_list(context: Context, compared: Compared) -> list[Component]:
         more = ", nor in its time by more than noise." if timed else "."
         return [html.Div(head[:1] + head[2:3], className="changes-head"),
                 html.P(f"{said}{more}", className="absent changes-none")]  # fmt: skip
-    parts = [html.Div(head, className="changes-head"), grid(change_rows(context, compared))]
+    rows = change_rows(context, compared)
+    parts = [html.Div(head, className="changes-head"), grid(rows)]
     if len(groups) > MOST_ROWS:
         more = (
             f"{counted(len(groups) - MOST_ROWS, 'row')} more: the keys reach them, and "
@@ -120,7 +123,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
     columns = [
         {"field": "kind", "headerName": "Change", "width": 118, "cellRenderer": "TypeChip"},
         number("count", "Nodes", 64),
-        {"field": "what", "headerName": "What", "flex": 4, "minWidth": 150,
+        {"field": "what", "headerName": "What", "flex": 5, "minWidth": 150,
          "cellRenderer": "NodeLink", "tooltipField": "what"},
         {"field": "how", "headerName": "Fields", "flex": 4, "minWidth": 120,
          "tooltipField": "how"},
@@ -131,7 +134,8 @@ def grid(rows: list[dict[str, Any]]) -> Component:
          "headerTooltip": "Sum of medians before and after"},
         number("cost", "Difference", 92, headerTooltip="After less before, over all nodes",
                comparator={"function": "bySize"}),
-        {"field": "noise", "headerName": "", "width": 92, "cellClass": "muted"},
+        {"field": "noise", "headerName": "", "width": 98, "cellClass": "muted",
+         "hide": not any(row["noise"] for row in rows)},
     ]  # fmt: skip
     table: Component = dag.AgGrid(
         id=ComparePage.CHANGES,
@@ -145,6 +149,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "headerHeight": 28,
             "animateRows": False,
             "tooltipShowDelay": 400,
+            "domLayout": "autoHeight" if len(rows) <= FEW else "normal",
             "rowClassRules": {"chosen-row": {"function": "isCurrentChange(params)"}},
         },
         style={"height": None, "width": "100%"},

@@ -20,6 +20,7 @@ from .links import go_link
 from .result_view import link_to
 
 NAME_CHARACTERS = 100
+FEW_PAIRS = 20
 DROP: dict[str, Any] = {"body": "", "node": None, "search": ""}
 
 
@@ -69,6 +70,8 @@ def _side(context: Context, words: str, recording: str, graph: str) -> Component
             named.insert(0, ("", "choose a graph" if one else "all graphs"))
         label = f"Graph {words.lower()}"
         found.append(choice(graph, named, key, label, class_name="wide", also=DROP))
+    if not chosen and len(store.opened) == 1:
+        found.append(html.Span("choose it below", className="absent"))
     return html.Div(found, className="compare-side")
 
 
@@ -153,30 +156,22 @@ def _graphs(context: Context, chosen: GraphInfo, others: Sequence[GraphInfo]) ->
 def pairs_table(rows: list[dict[str, Any]]) -> Component:
     """Return the table of the pairs of two recordings; see :mod:`graphviz_app.pair_rows`."""
     columns = [
-        {"field": "name", "headerName": "Graph", "flex": 3, "minWidth": 160,
+        {"field": "name", "headerName": "Graph", "flex": 4, "minWidth": 160,
          "cellRenderer": "NodeLink", "filter": "agTextColumnFilter", "tooltipField": "name"},
-        {"field": "by", "headerName": "Paired by", "width": 116, "tooltipField": "by",
+        {"field": "by", "headerName": "Paired by", "width": 84, "tooltipField": "by",
          "filter": "agTextColumnFilter"},
-        _number("nodes", "Nodes", 96, "Before and after, bodies included"),
-        {"field": "state", "headerName": "Result", "width": 104, "cellRenderer": "TypeChip",
+        _number("nodes", "Nodes", 84, "Before and after, bodies included"),
+        {"field": "state", "headerName": "Result", "width": 108, "cellRenderer": "TypeChip",
          "filter": "agTextColumnFilter"},
-        *[
-            _number(name, title, 74, hint)
-            for name, title, hint in (
-                ("changed", "Changed", "Nodes with another field"),
-                ("swapped", "Kernel", "Of the changed and moved ones: another kernel"),
-                ("added", "Added", "Nodes only after"),
-                ("removed", "Removed", "Nodes only before"),
-                ("moved", "Moved", "Nodes in another place"),
-                ("edges", "Edges", "Dependencies that differ"),
-                ("times", "Time", "Nodes that differ in nothing but their time, beyond noise"),
-            )
-        ],
-        _number("replay", "Replay", 150, "Before and after"),
-        {"field": "update", "headerName": "Update", "width": 112, "tooltipField": "updateWhy",
+        {"field": "differences", "headerName": "Differences", "flex": 3, "minWidth": 160,
+         "valueFormatter": {"function": "shown(params)"},
+         "tooltipValueGetter": {"function": "shown(params)"},
+         "headerTooltip": "Nodes by what became of them, and dependencies; sorts by how many"},
+        _number("replay", "Replay", 146, "Before and after; sorts by the difference"),
+        {"field": "update", "headerName": "Update", "width": 78, "tooltipField": "updateWhy",
          "headerTooltip": "Would cuGraphExecUpdate take it, by the documented rules?"},
     ]  # fmt: skip
-    return table(ComparePage.PAIRS, columns, rows, few=0)
+    return table(ComparePage.PAIRS, columns, rows, few=FEW_PAIRS)
 
 
 def _number(field: str, title: str, width: int = 84, hint: str = "") -> dict[str, Any]:

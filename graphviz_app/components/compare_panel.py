@@ -61,10 +61,25 @@ def pair_panel(context: Context, compared: Compared) -> Children:
     ]  # fmt: skip
 
 
+def recordings_panel(context: Context) -> Children:
+    """Return the panel of a comparison of two recordings."""
+    opened = [context.store.get(name) for name in (context.state.recording, context.state.after)]
+    one, other = (item.recording for item in opened)
+    title = f"{opened[0].id} \N{RIGHTWARDS ARROW} {opened[1].id}"
+    sheets = compare_facts.recording_sheets(one, other)
+    return [heading("Comparison", title), *[sheet_view(sheet) for sheet in sheets]]
+
+
 def _title(compared: Compared) -> str:
     infos = compared.before.info, compared.after.info
     names = [info.name if info is not None else "" for info in infos]
-    return names[0] if names[0] == names[1] else f"{names[0]} \N{RIGHTWARDS ARROW} {names[1]}"
+    if names[0] == names[1]:
+        return names[0]
+    # Graphs of one place differ in their labels alone: the place is said once.
+    shared, _, rest = names[1].rpartition(", ")
+    if shared and names[0].startswith(f"{shared}, "):
+        return f"{names[0]} \N{RIGHTWARDS ARROW} {rest}"
+    return f"{names[0]} \N{RIGHTWARDS ARROW} {names[1]}"
 
 
 def _notes(compared: Compared) -> Children:

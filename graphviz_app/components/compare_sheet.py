@@ -12,6 +12,8 @@ from ..compare_facts import Row, Sheet
 from ..format import ABSENT
 from .prose import prose
 
+SIDES = ("before", "after")
+
 
 def sheet_view(sheet: Sheet) -> Component:
     """Return a heading with its fields; equal ones take one cell for both sides."""
@@ -24,11 +26,14 @@ def sheet_view(sheet: Sheet) -> Component:
 
 
 def sheet_table(rows: Sequence[Row]) -> Component:
-    """Return the fields as a table of three columns."""
-    head = html.Tr([html.Th(""), html.Th("before"), html.Th("after")])
+    """Return the fields as a table: a column for each side that has any of them."""
+    lacking = [all(getattr(row, side) is None for row in rows) for side in SIDES]
+    sides = [side for side, lacks in zip(SIDES, lacking, strict=True) if not lacks] or list(SIDES)
+    head = html.Tr([html.Th(""), *[html.Th(side) for side in sides]])
     body: list[Component] = []
     for row in rows:
-        body.append(html.Tr([html.Th(row.label, title=row.hint or None), *_cells(row)]))
+        cells = _cells(row) if len(sides) == 2 else [html.Td(getattr(row, sides[0]) or ABSENT)]
+        body.append(html.Tr([html.Th(row.label, title=row.hint or None), *cells]))
         if row.note:
             note = html.Td(row.note, colSpan=2, className="sheet-note")
             body.append(html.Tr([html.Th(""), note]))

@@ -14,9 +14,10 @@ from capture.model import EvidenceKind
 
 from .. import compare_facts, result_text
 from ..compared import Compared
-from ..comparison import both_paths, verdict_facts
+from ..comparison import both_paths
 from ..context import Context
 from ..format import count_text, counted
+from ..verdict_text import setting_rows, verdict_facts
 from .compare_sheet import sheet_table
 from .links import go_link
 from .prose import prose
@@ -31,8 +32,10 @@ def memory_view(compared: Compared) -> Component:
     parts: list[Any] = [html.H2("Memory")]
     if sizes:
         parts.append(sheet_table(sizes))
-    else:
-        parts.append(html.P(prose(_no_memory(compared)), className="absent"))
+    missing = _no_memory(compared)
+    if missing or not sizes:
+        said = missing or "Neither graph has a pool of its own."
+        parts.append(html.P(prose(said), className="absent"))
     parts.append(html.H2("Findings"))
     findings = compared.diff.findings
     if not findings:
@@ -50,7 +53,7 @@ def _no_memory(compared: Compared) -> str:
         for words, subject in (("before", compared.before), ("after", compared.after))
         if (reason := subject.lacks(EvidenceKind.MEMORY))
     ]
-    return " ".join(lacking) or "Neither graph has a pool of its own."
+    return " ".join(lacking)
 
 
 def _findings(compared: Compared) -> Component:
@@ -90,6 +93,8 @@ def update_view(context: Context, compared: Compared) -> Component:
     )
     if verdict.violations:
         parts.append(_violations(context, compared, verdict.violations))
+    if verdict.settings:
+        parts.append(_settings(verdict))
     if verdict.swaps:
         parts.append(_swaps(context, compared, verdict))
     if verdict.unchecked:
@@ -121,6 +126,17 @@ def _violations(context: Context, compared: Compared, items: Sequence[Violation]
     more = len(items) - MOST_ROWS
     note = [html.P(f"and {counted(more, 'more')}", className="absent")] if more > 0 else []
     return html.Section([title, table, *note])
+
+
+def _settings(verdict: UpdateVerdict) -> Component:
+    rows = [html.Tr([html.Td(html.Code(call)), html.Td(nodes, className="mono"), html.Td(fields)])
+            for call, nodes, fields in setting_rows(verdict.settings, MOST_ROWS)]  # fmt: skip
+    head = html.Tr([html.Th("call"), html.Th("nodes"), html.Th("fields")])
+    table = html.Table([html.Thead(head), html.Tbody(rows)], className="compare-findings")
+    said: list[Any] = [html.Li(f"{text[:1].upper()}{text[1:]}.") for text in verdict.obstacles]
+    title = "What would have to be set, node by node"
+    why = [html.P("That alone is not enough:"), html.Ul(said)] if said else []
+    return html.Section([html.H2(title), table, *why])
 
 
 def _swaps(context: Context, compared: Compared, verdict: UpdateVerdict) -> Component:

@@ -17,7 +17,7 @@ from ..ids import Shell
 from ..merged import Side
 from ..routes import compare_url
 from .attributes import attributes
-from .compare_changes import changes_list
+from .compare_changes import FEW, changes_list
 from .compare_text import memory_view, update_view
 from .links import go_link
 from .prose import prose
@@ -28,7 +28,7 @@ VIEWS = (
     ("", "Side by side", "Both graphs, in one layout"),
     (MERGED, "Merged", "One graph that holds the nodes of both"),
     (TIMELINES, "Timelines", "A replay of each, one under the other, on one scale"),
-    (MEMORY, "Memory and findings", "What memory each takes, and what analyses find"),
+    (MEMORY, "Memory, findings", "What memory each takes, and what analyses find"),
     (UPDATE, "Update", "Could cuGraphExecUpdate take the executable from one to the other?"),
 )
 LANE, AXIS = 36, 34
@@ -58,7 +58,9 @@ def pair_view(context: Context, compared: Compared) -> list[Component]:
     tour = compare_url("tour", compared.pair, context.prefix)
     parts.append(
         html.Section(
-            changes_list(context, compared), className="changes", **attributes(data_tour=tour)
+            changes_list(context, compared),
+            className="changes few" if len(compared.groups) <= FEW else "changes",
+            **attributes(data_tour=tour),
         )
     )
     return parts
@@ -68,10 +70,11 @@ def band(context: Context, compared: Compared) -> Component:
     """Return what a reader wants to know first: nodes, times, update."""
     diff, verdict = compared.diff, compared.verdict
     facts: list[tuple[str, Any, str]] = [("nodes", nodes_text(compared), "bodies included")]
+    # The panel has all of them.
+    shown = [*diff.measures[:1], *(m for m in diff.measures[1:] if m.name == "critical path")]
     facts += [
         (item.name, measure_text(item), "medians; noise is the larger interquartile range")
-        for item in diff.measures
-        if item.name in ("replay, untraced", "replay, warm L2", "critical path")
+        for item in shown
     ]
     if not diff.measures:
         facts.append(("replay", "not timed on both sides", compare_facts.no_times(compared)))
@@ -112,7 +115,6 @@ def tools(context: Context, compared: Compared, view: str) -> Component:
         changes = {"body": up, "node": int(last) if last.isdecimal() else None}
         parts.append(go_link(context, "Leave the body", changes, title="u", className="text-link"))
         parts.append(html.Span(f"body {state.body}", className="absent"))
-    parts.append(html.Div(className="spring"))
     if view in ("", MERGED, TIMELINES) and not compared.nothing_to_draw:
         parts.append(legend(compared, state.body))
     return html.Div(parts, className="toolbar compare-tools")
@@ -193,7 +195,7 @@ def timelines(context: Context, compared: Compared) -> Component:
                     html.Div(
                         id=f"compare-replay-{side}",
                         className="replay-host",
-                        style={"height": min(max(lanes, 2) * LANE + AXIS, 260)},
+                        style={"height": min(lanes * LANE + AXIS, 260)},
                         **attributes(
                             data_replay_src=compare_url(
                                 "replay", compared.pair, context.prefix, side=side

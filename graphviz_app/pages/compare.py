@@ -15,7 +15,7 @@ from ..compare_pairs import counterpart, pairs_of
 from ..compared import Pair, compared
 from ..components import details
 from ..components.compare_choice import chooser, head, pairs_table
-from ..components.compare_panel import pair_panel
+from ..components.compare_panel import pair_panel, recordings_panel
 from ..components.compare_search import find
 from ..components.compare_view import pair_view
 from ..components.facts import Children
@@ -150,7 +150,10 @@ def skeleton() -> Component:
 
 def panel(context: Context) -> Children:
     """Return the details of the comparison; of one graph or the recording while it is chosen."""
-    pair = pair_of(context.state)
+    state = context.state
+    pair = pair_of(state)
+    if pair is None and state.after in context.store.opened and not state.graph:
+        return recordings_panel(context)
     if pair is None:
         return details.panel(context)
     return pair_panel(context, compared(context.store, pair))
