@@ -12,7 +12,7 @@ from ...memory.addresses import addresses, blocks_of
 from ..torch_allocator import memory_segments
 from .locator import Locator, Target, Waiting
 from .saved_state import SavedState, host_bytes, plan
-from .torch_op_log import OperatorLog, Row, TensorAt
+from .torch_op_log import CUDA, OperatorLog, Row, TensorAt
 from .torch_tensors_at import Values
 
 MOST_REPLAYS = 20
@@ -27,11 +27,12 @@ class AgainstEager:
     Parameters
     ----------
     locator : Locator
+    values : Values, optional
     """
 
-    def __init__(self, locator: Locator) -> None:
+    def __init__(self, locator: Locator, values: Values | None = None) -> None:
         self.locator = locator
-        self.values = Values()
+        self.values = values or Values()
         self.compared = 0
 
     def __call__(self, waiting: Waiting, target: Target) -> None:
@@ -60,7 +61,7 @@ class AgainstEager:
         state = SavedState(driver, saved.regions, host_bytes())
         try:
             eager = _Eager(self.values, log.rows)
-            with _random_state(), self.values.pool_only():
+            with _random_state(self.values.device), self.values.pool_only():
                 try:
                     eager.run(call)
                 except Exception as error:
@@ -92,14 +93,15 @@ class AgainstEager:
 
 
 @contextmanager
-def _random_state() -> Iterator[None]:
+def _random_state(device: str) -> Iterator[None]:
     import torch
 
-    before = torch.cuda.get_rng_state()
+    source: Any = torch.cuda if device == CUDA else torch
+    before = source.get_rng_state()
     try:
         yield
     finally:
-        torch.cuda.set_rng_state(before)
+        source.set_rng_state(before)
 
 
 class _Eager:
@@ -116,7 +118,7 @@ class _Eager:
         self.left_out = 0
 
     def run(self, call: Callable[[], Any]) -> None:
-        log = OperatorLog(called=self._take)
+        log = OperatorLog(called=self._take, device=self._values.device)
         log.start()
         try:
             call()

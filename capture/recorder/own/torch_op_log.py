@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+CUDA = "cuda"
 
 
 class TensorAt(NamedTuple):
@@ -67,17 +70,21 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         Returns how many nodes there are.
     called : callable, optional
         ``called(number, results)`` is told of the results of each call, by its number.
+    device : str
+        Type of the devices whose tensors are noted.
     """
 
     def __init__(
         self,
         count: Callable[[], int] = lambda: 0,
         called: Callable[[int, list[Any]], None] | None = None,
+        device: str = CUDA,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.rows: list[Row] = []
         self._count = count
         self._called = called
+        self._device = device
         self._entered = False
 
     def start(self) -> None:
@@ -98,12 +105,12 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         first = self._count()
         result = func(*args, **kwargs)
-        results = list(tensors((result,)))
+        results = list(tensors((result,), self._device))
         row = Row(
             str(func),
             first,
             self._count(),
-            [place(item) for item in tensors((args, kwargs))],
+            [place(item) for item in tensors((args, kwargs), self._device)],
             [place(item) for item in results],
             _is_random(func),
         )
@@ -114,31 +121,25 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _is_random(func: Any) -> bool:
-    import torch
-
     tag = getattr(torch.Tag, "nondeterministic_seeded", None)
     return tag is not None and tag in getattr(func, "tags", ())
 
 
-def tensors(value: Any) -> Iterator[Any]:
-    """Yield the CUDA tensors with memory of their own in nested containers."""
-    import torch
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""Types of tensors that have memory of their own."""
 
+
+def tensors(value: Any, device: str = CUDA) -> Iterator[Any]:
+    """Yield the tensors with memory on a type of device in nested containers."""
     if isinstance(value, torch.Tensor):
-        if value.is_cuda and value.layout is torch.strided and type(value) in _PLAIN():
+        if type(value) in PLAIN and value.device.type == device and value.layout is torch.strided:
             yield value
     elif isinstance(value, dict):
         for part in value.values():
-            yield from tensors(part)
+            yield from tensors(part, device)
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from tensors(part)
-
-
-def _PLAIN() -> tuple[type, ...]:  # noqa: N802 - a constant that takes torch
-    import torch
-
-    return (torch.Tensor, torch.nn.Parameter)
+            yield from tensors(part, device)
 
 
 def place(tensor: Any) -> TensorAt:

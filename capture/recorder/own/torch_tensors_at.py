@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .torch_op_log import TensorAt
+from .torch_op_log import CUDA, TensorAt
 
 TOLERANCES = {
     "torch.float16": (1e-3, 1e-5),
@@ -36,29 +37,43 @@ class Values:
 
     What it allocates comes from a pool of its own, so that no block is taken that the script has
     freed and a graph may still point into.
+
+    Parameters
+    ----------
+    device : str
+        Type of the device.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = CUDA) -> None:
         import torch
 
         self._torch: Any = torch
-        self._pool: Any = torch.cuda.MemPool()
+        self.device = device
+        self._pool: Any = torch.cuda.MemPool() if device == CUDA else None
 
     @contextmanager
     def pool_only(self) -> Iterator[None]:
         """Allocate from the pool of our own on this thread meanwhile."""
+        if self._pool is None:
+            yield
+            return
         with self._torch.cuda.use_mem_pool(self._pool):
             yield
 
     @contextmanager
     def apart(self) -> Iterator[None]:
         """Allocate from the pool of our own meanwhile."""
-        with self._torch.cuda.use_mem_pool(self._pool), self._torch.no_grad():
+        with self.pool_only(), self._torch.no_grad():
             yield
 
     def at(self, place: TensorAt) -> Any:
         """Return a tensor over memory that somebody else owns."""
-        whole = self._torch.as_tensor(_Memory(place.address, place.span_bytes), device="cuda")
+        address, size = place.address, place.span_bytes
+        if self.device == CUDA:
+            whole = self._torch.as_tensor(_Memory(address, size), device=CUDA)
+        else:
+            buffer = (ctypes.c_ubyte * size).from_address(address)
+            whole = self._torch.frombuffer(buffer, dtype=self._torch.uint8)
         return whole.view(place.dtype).as_strided(place.size, place.stride)
 
     def wrong(self, tensor: Any) -> tuple[int, int]:

@@ -78,7 +78,7 @@ def _said(what: str, address: int, nan: int, infinite: int) -> str:
     return f"{what} at {address:#x} holds {' and '.join(counts)}"
 
 
-def find(locator: Locator, waiting: Waiting, target: Target) -> None:
+def find(locator: Locator, waiting: Waiting, target: Target, values: Values | None = None) -> None:
     """Run node by node, and look at what each operator gave.
 
     Raises
@@ -96,15 +96,22 @@ def find(locator: Locator, waiting: Waiting, target: Target) -> None:
             "from those, and compiled code calls next to none",
         )
         return
-    _Walk(locator, waiting, target, log.rows).run()
+    _Walk(locator, waiting, target, log.rows, values or Values()).run()
 
 
 class _Walk:
-    def __init__(self, locator: Locator, waiting: Waiting, target: Target, rows: list[Row]) -> None:
+    def __init__(
+        self,
+        locator: Locator,
+        waiting: Waiting,
+        target: Target,
+        rows: list[Row],
+        values: Values,
+    ) -> None:
         self.locator = locator
         self.waiting = waiting
         self.target = target
-        self.values = Values()
+        self.values = values
         self.rows = [row for row in rows if row.end > row.first]
         self.for_nan = not locator.request.infinite
         """Whether NaN is looked for; else Inf."""
