@@ -270,12 +270,14 @@ def size_rows(sizes: Iterable[Size]) -> list[Row]:
 
 def no_times(compared: Compared) -> str:
     """Return why times cannot be compared."""
-    lacking = [
-        f"{words}: {timing_facts.absent_text(subject)}"
-        for words, subject in (("before", compared.before), ("after", compared.after))
+    lacking = {
+        words: timing_facts.absent_text(subject)
+        for words, subject in (("Before", compared.before), ("After", compared.after))
         if not subject.is_timed
-    ]
-    return " ".join(text[:1].upper() + text[1:] for text in lacking)
+    }
+    if len(lacking) == 2 and len(set(lacking.values())) == 1:
+        return f"Before and after: {lacking['Before']}"
+    return " ".join(f"{words}: {text}" for words, text in lacking.items())
 
 
 def recording_sheets(before: Recording, after: Recording) -> list[Sheet]:

@@ -131,6 +131,12 @@ class Compared:
         return 50_000 + NODE_BYTES * nodes + CHANGE_BYTES * len(self.diff.changes)
 
     @property
+    def one_and_the_same(self) -> bool:
+        """Whether a graph is compared with itself."""
+        pair = self.pair
+        return (pair.recording, pair.graph) == (pair.after, pair.graph_after)
+
+    @property
     def nothing_to_draw(self) -> str:
         """Why the two are not drawn together, as a sentence; empty where they are."""
         counts = self.diff.counts

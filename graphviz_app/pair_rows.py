@@ -72,7 +72,7 @@ def pair_row(context: Context, pairs: Pairs, at: int, found: PairSummary | None)
     if edges:
         parts.append(counted(edges, "dependency", "dependencies"))
     if found.times:
-        parts.append(f"{count_text(found.times)} of another time")
+        parts.append(f"{count_text(found.times)} take another time")
     total = sum(getattr(counts, kind) for kind in KINDS) + edges + found.times
     row |= {"state": state[0], "colour": state[1], "differences": total}
     row["texts"]["differences"] = ", ".join(parts)

@@ -78,6 +78,8 @@ def changes_list(context: Context, compared: Compared) -> list[Component]:
         said = "No node differs in any field"
         timed = compared.before.is_timed and compared.after.is_timed
         more = ", nor in its time by more than noise." if timed else "."
+        if compared.one_and_the_same:
+            said, more = "Both sides are one and the same graph, so nothing differs", "."
         return [html.Div(head[:1] + head[2:3], className="changes-head"),
                 html.P(f"{said}{more}", className="absent changes-none")]  # fmt: skip
     rows = change_rows(context, compared)
