@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from ..analysis import Scope, Subject, analyses, run_analysis
+from ..analysis.found import finders, findings_in
 from ..errors import GraphLensError
 from ..model import Graph, GraphInfo, Recording
 from ..policy import SEVERITIES, Policy
@@ -67,6 +68,8 @@ def check_recording(
                 Check(rule="graphs", state=State.UNKNOWN, words=str(error), graph=info.key)
             )
         recording.forget(info.key)
+    if policy.findings_severity is not None:
+        found += _findings_of_recording(recording, policy, chosen)
     return found
 
 
@@ -163,7 +166,8 @@ def _kernel_names(subject: Subject, policy: Policy) -> Iterator[Check]:
 
 
 def _findings(subject: Subject, policy: Policy) -> Check:
-    severe = SEVERITIES[SEVERITIES.index(policy.findings_severity or "") :]
+    """Check what analyses of one graph say, those for faults and those for what could be gained."""
+    severe = _severe(policy)
     found = []
     for name, analysis in analyses().items():
         if analysis.scope is not Scope.GRAPH or name in policy.findings_allowed:
@@ -173,3 +177,28 @@ def _findings(subject: Subject, policy: Policy) -> Check:
             found.append(f"{name} ({result.severity.value}): {result.text(result.summary)}")
     words = "; ".join(found) or f"no finding of severity {policy.findings_severity} or above"
     return decided("findings.severity", key_of(subject), not found, words)
+
+
+def _severe(policy: Policy) -> tuple[str, ...]:
+    return SEVERITIES[SEVERITIES.index(policy.findings_severity or "") :]
+
+
+def _findings_of_recording(
+    recording: Recording, policy: Policy, chosen: list[GraphInfo]
+) -> Iterator[Check]:
+    """Check what analyses of the whole recording find, for each graph that the policy names."""
+    severe = _severe(policy)
+    keys = {info.key for info in chosen}
+    broken: dict[str, list[str]] = {}
+    for name, entry in finders(Scope.RECORDING).items():
+        if name in policy.findings_allowed:
+            continue
+        result = run_analysis(name, recording)
+        for item in findings_in(entry, result):
+            if str(item.severity.value) in severe and (not item.graph or item.graph in keys):
+                words = f"{name} ({item.severity.value}): {result.text(result.summary)}"
+                said = broken.setdefault(item.graph, [])
+                if words not in said:
+                    said.append(words)
+    for key, said in broken.items():
+        yield decided("findings.severity", key, False, "; ".join(said))

@@ -24,22 +24,23 @@ _NARROWEST = 100
 @click.option("--json", "as_json", is_flag=True, help="Print everything known as JSON.")
 @click.option("--graph", "key", metavar="KEY", help="Only this graph, in full.")
 @click.option("--all", "show_all", is_flag=True, help=f"All graphs, not the first {FIRST_GRAPHS}.")
-def info(file: Path, as_json: bool, key: str | None, show_all: bool) -> None:
+@click.option("--findings", "only_findings", is_flag=True, help="Faults of all graphs, by kind.")
+def info(file: Path, as_json: bool, key: str | None, show_all: bool, only_findings: bool) -> None:
     """Sum up FILE: a recording (.cgl), a recording folder, or any format that can be read."""
     from capture.formats import read
 
     recording = read(file)
     if key is not None:
         recording.info(key)
+    if only_findings:
+        from ._all_findings import findings_command
+
+        findings_command(recording, key, as_json, show_all)
+        return
     if as_json:
         click.echo(document(recording, key), nl=False)
         return
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        # Piped into a pager or a file: no terminal says how wide, and cut columns cannot be read.
-        console = Console(markup=False, highlight=False, emoji=False, width=2 * _NARROWEST)
+    console = make_console()
     if key is not None:
         _show_graph(console, recording, recording.info(key))
     else:
@@ -73,6 +74,17 @@ def document(recording: Recording, key: str | None = None) -> str:
     elif key in recording.graphs and recording.graphs[key].node_count:
         content["analyses"] = graph_documents(recording, recording.graphs[key])
     return msgspec.json.format(documents.encode(content, sort=False), indent=2).decode() + "\n"
+
+
+def make_console() -> Console:
+    """Return a console for text as it is."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        # Piped into a pager or a file: no terminal says how wide, and cut columns cannot be read.
+        console = Console(markup=False, highlight=False, emoji=False, width=2 * _NARROWEST)
+    return console
 
 
 def clean(text: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from capture.analysis import Result, Severity, Subject, run_analysis
 from capture.analysis.found import findings_in, of_graph, of_recording, walk
+from capture.compare.gate import State, check_recording
 from capture.model import Body, Graph, GraphInfo, Kernel, Metadata, Place, Recording
 from capture.nodes.host import HostPayload
 from capture.nodes.kernel import KernelPayload
@@ -28,6 +29,7 @@ from capture.noticed import (
     noticed_in,
 )
 from capture.origins import Frame, Operator, Origins, TensorLike
+from capture.policy import parse_policy
 from capture.topology.summary import digest
 from tests.analysis.graphs import graph_of, with_loop
 from tests.helpers.synthetic_memory import (
@@ -378,3 +380,24 @@ def test_facts_that_another_version_wrote_are_not_known() -> None:
     assert noticed_in(GraphInfo(key="k", name="k", extra={"noticed": [1]})) is None
     assert noticed_in(GraphInfo(key="k", name="k", extra={"noticed": {"owners": 3}})) is None
     assert of_graph(Recording(Metadata(), []), "k")["empty_graph"].absent_reason
+
+
+def test_the_gate_sees_findings_of_graphs_and_of_the_recording() -> None:
+    def broken(policy: str) -> dict[str, str]:
+        recording = twice(captured(add(1.0), add(0.25)), captured(add(1.0), add(0.75)))
+        recording.graphs["a"].extra["noticed"] = msgspec.to_builtins(
+            Noticed(watched=ALL, host_random=["random"])
+        )
+        checks = check_recording(recording, parse_policy(f"[findings]\n{policy}"))
+        return {
+            check.graph: check.words
+            for check in checks
+            if check.rule == "findings.severity" and check.state is State.BROKEN
+        }
+
+    assert broken("severity = 'warning'") == {}
+    notices = broken("severity = 'notice'\nallowed = ['random_state']")
+    assert set(notices) == {"a"}
+    assert notices["a"].startswith("baked_scalars (notice): ")
+    (words,) = broken("severity = 'notice'\nallowed = ['baked_scalars']").values()
+    assert words.startswith("random_state (notice): ")

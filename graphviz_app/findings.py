@@ -1,0 +1,271 @@
+"""The findings of a whole recording: looked for graph by graph, kept without what is not shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+import msgspec
+
+from capture.analysis import Result, Scope, Severity, Unit, run_analysis
+from capture.analysis.found import (
+    CERTAIN,
+    SEVERITIES,
+    Finding,
+    finders,
+    findings_in,
+    lean_subject,
+    of_subject,
+)
+from capture.errors import GraphLensError
+from capture.model import Recording
+
+from . import result_text
+
+MOST_ROWS = 500
+"""Rows that are kept of one analysis of one graph; all are counted."""
+_STRUCTURE = (Unit.GRAPH, Unit.NODE)
+
+
+@dataclass
+class Kind:
+    """What one analysis found in all graphs.
+
+    Attributes
+    ----------
+    severity : Severity
+        The most severe.
+    counts : dict of str to int
+        Findings by severity.
+    certain : int
+    graphs : set of str
+        Keys of the graphs that are concerned.
+    """
+
+    name: str
+    title: str
+    severity: Severity = Severity.NOTICE
+    counts: dict[str, int] = field(default_factory=dict)
+    certain: int = 0
+    graphs: set[str] = field(default_factory=set)
+
+    @property
+    def count(self) -> int:
+        """How many findings there are."""
+        return sum(self.counts.values())
+
+
+class Findings:
+    """Findings of a recording, as far as they were looked for.
+
+    Parameters
+    ----------
+    recording : Recording
+    key : str, optional
+        Look at this graph alone.
+
+    Attributes
+    ----------
+    kinds : dict of str to Kind
+        By name of the analysis; those that found nothing are left out.
+    rows : list of Finding
+        At most `MOST_ROWS` per analysis and graph.
+    absent : dict of str to dict of str to int
+        By name of the analysis, why it could not look, and at how many graphs.
+    looked, total : int
+        Graphs.
+    """
+
+    def __init__(self, recording: Recording, key: str = "") -> None:
+        self.recording = recording
+        self._only = key
+        self.kinds: dict[str, Kind] = {}
+        self.rows: list[Finding] = []
+        self.absent: dict[str, dict[str, int]] = {}
+        self.looked = 0
+        self.total = 1 if key else len(recording.graphs)
+        self._results: dict[tuple[str, str], Result] = {}
+
+    def steps(
+        self, reading: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> Iterator[None]:
+        """Look for findings, one graph or analysis of the recording at a time.
+
+        Parameters
+        ----------
+        reading : callable
+            Returns what is held while the recording's file is read.
+        """
+        for key in [self._only] if self._only else self.recording.graphs:
+            try:
+                with reading():
+                    subject = lean_subject(self.recording, key)
+                results = of_subject(subject)
+            except GraphLensError as error:
+                results = {name: Result.absent(str(error)) for name in finders(Scope.GRAPH)}
+            for name, result in results.items():
+                self._add(name, result, key)
+            self.looked += 1
+            yield
+        for name in finders(Scope.RECORDING):
+            with reading():
+                result = run_analysis(name, self.recording)
+            self._add(name, result, "")
+            yield
+
+    def look(self) -> Findings:
+        """Look for all of them, and return self."""
+        for _ in self.steps():
+            pass
+        return self
+
+    def _count(self, item: Finding, title: str) -> None:
+        kind = self.kinds.setdefault(item.analysis, Kind(item.analysis, title))
+        kind.counts[item.severity] = kind.counts.get(item.severity, 0) + 1
+        kind.certain += item.confidence == CERTAIN
+        kind.severity = min(kind.severity, item.severity, key=SEVERITIES.index)
+        if item.graph:
+            kind.graphs.add(item.graph)
+
+    def _add(self, name: str, result: Result, key: str) -> None:
+        entry = finders(Scope.GRAPH).get(name) or finders(Scope.RECORDING)[name]
+        if not result.present:
+            reasons = self.absent.setdefault(name, {})
+            reasons[result.absent_reason] = reasons.get(result.absent_reason, 0) + 1
+            return
+        found = findings_in(entry, result, key)
+        if self._only:
+            found = [item for item in found if item.graph == self._only]
+        if not found:
+            return
+        for item in found:
+            self._count(item, entry.title)
+        self.rows += found[:MOST_ROWS]
+        self._results[name, key] = msgspec.structs.replace(
+            result, node_values={}, rows=result.rows[:MOST_ROWS], series=[]
+        )
+
+    def ranked(self) -> list[Kind]:
+        """Return kinds, the most severe and then the most frequent first."""
+        return sorted(
+            self.kinds.values(), key=lambda kind: (SEVERITIES.index(kind.severity), -kind.count)
+        )
+
+    def ordered(self) -> list[Finding]:
+        """Return findings, the most severe and the most certain first, then by graph and node."""
+        places = {key: place for place, key in enumerate(self.recording.graphs)}
+        sure = {CERTAIN: 0, "likely": 1, "": 1}
+
+        def rank(item: Finding) -> tuple[int, int, str, int, list[int]]:
+            path = [int(part) for part in item.node.split("/") if part.isdecimal()]
+            return (
+                SEVERITIES.index(item.severity),
+                sure.get(item.confidence, 2),
+                item.analysis,
+                places.get(item.graph, -1),
+                path,
+            )
+
+        return sorted(self.rows, key=rank)
+
+    def result(self, item: Finding) -> Result:
+        """Return the result that a finding is part of."""
+        found = self._results.get((item.analysis, item.graph))
+        return self._results[item.analysis, ""] if found is None else found
+
+    def cells(self, item: Finding) -> dict[str, str]:
+        """Return what a finding says, by the names of its result's columns."""
+        result = self.result(item)
+        if item.row < 0:
+            return {}
+        pairs = zip(result.columns, result.rows[item.row], strict=True)
+        return {
+            column.name: (
+                str(cell)
+                if column.unit in _STRUCTURE
+                else result_text.value_text(column.name, cell, column.unit)
+            )
+            for column, cell in pairs
+            if cell not in (None, "")
+        }
+
+    def words(self, item: Finding) -> str:
+        """Return a finding in one line; that of a result as a whole is its summary."""
+        result = self.result(item)
+        if item.row < 0:
+            return result_text.summary(result)
+        row = result.rows[item.row]
+        parts = [
+            result_text.value_text(column.name, cell, column.unit)
+            for column, cell in zip(result.columns, row, strict=True)
+            if column.unit not in _STRUCTURE
+            and column.name != "confidence"
+            and cell not in (None, "")
+        ]
+        return " · ".join(parts)
+
+    def document(self) -> dict[str, object]:
+        """Return all as plain data for JSON."""
+        return {
+            "graphs": self.looked,
+            "kinds": [
+                {
+                    "analysis": kind.name,
+                    "title": kind.title,
+                    "severity": str(kind.severity),
+                    "count": kind.count,
+                    "certain": kind.certain,
+                    "graphs": len(kind.graphs),
+                }
+                for kind in self.ranked()
+            ],
+            "findings": [
+                {
+                    **msgspec.to_builtins(item),
+                    "title": self.kinds[item.analysis].title,
+                    "says": self._plain(item),
+                    "notes": [self.result(item).text(note) for note in self.result(item).notes],
+                }
+                for item in self.ordered()
+            ],
+            "absent": self.absent,
+        }
+
+    def _plain(self, item: Finding) -> dict[str, object] | str:
+        result = self.result(item)
+        if item.row < 0:
+            return result.text(result.summary)
+        names = (column.name for column in result.columns)
+        return dict(zip(names, result.rows[item.row], strict=True))
+
+
+class Search:
+    """A search for findings in a thread of its own, which a page can look at meanwhile.
+
+    Parameters
+    ----------
+    findings : Findings
+    reading : callable
+        See :meth:`Findings.steps`.
+    """
+
+    def __init__(
+        self, findings: Findings, reading: Callable[[], AbstractContextManager[object]]
+    ) -> None:
+        self.findings = findings
+        self.error = ""
+        self.done = threading.Event()
+        self._reading = reading
+        self._thread = threading.Thread(target=self._run, name="findings", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            for _ in self.findings.steps(self._reading):
+                pass
+        except Exception as error:  # shown on the page: there is nobody else to tell
+            self.error = f"{type(error).__name__}: {error}"
+        finally:
+            self.done.set()
