@@ -200,6 +200,9 @@ class _Search:
                 "no replay was seen: replays of graphs captured through torch are, in the process "
                 "that captured them"
             )
+        notes = [one.detail for one in self.observed.answers if one.event == "note"]
+        if notes:
+            return "; ".join(dict.fromkeys(notes))
         what = "broke the device or hung" if not self.wanted.symptom else WORDS[symptom]
         return f"none of {replays} replays: {what}"
 

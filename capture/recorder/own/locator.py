@@ -235,13 +235,24 @@ class Locator:
                 self.outcome("fault", target, replay, detail=str(error))
                 return result  # the script meets the error where it would have anyway
             answer = Answer(event="replayed", pid=os.getpid(), graph=target.key, replay=replay)
-            if self.after_replay is not None:
-                self.after_replay(target, answer)
+            self._look(target, answer)
         if answer.what:
             self._over = True
             answer.event = "outcome"
         write(self.request.answers, answer)
         return result
+
+    def _look(self, target: Target, answer: Answer) -> None:
+        """Look at what a replay left; a look that fails is the last one."""
+        if self.after_replay is None:
+            return
+        try:
+            self.after_replay(target, answer)
+        except Exception as error:
+            self.after_replay = None
+            answer.what = ""
+            detail = f"values could not be looked at: {type(error).__name__}: {error}"
+            self.say("note", graph=target.key, detail=detail)
 
     def _in_order(self, waiting: Waiting, target: Target, replay: int) -> bool:
         """Say whether the device is well before a replay; else the replay is not to blame."""

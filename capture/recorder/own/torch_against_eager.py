@@ -17,6 +17,10 @@ from .torch_tensors_at import Values
 
 MOST_REPLAYS = 20
 """Replays that are compared."""
+OTHERS = (
+    "operators before that gave equal results; a function that torch.compile compiled calls others "
+    "while operators are watched, and cannot be compared"
+)
 MOST_KEPT_BYTES = 4 << 30
 """Of results that an eager run keeps for comparing."""
 
@@ -202,7 +206,7 @@ class _Comparison:
                 "operator": row.name,
                 "nodes": list(range(row.first, row.end)),
                 "sure": False,
-                "notes": [*self.notes, "operators before that gave equal results"],
+                "notes": [*self.notes, OTHERS],
             },
         )
 

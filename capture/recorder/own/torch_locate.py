@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ...locate_request import Answer, LocateRequest
+from ..import_watch import after_import
 from ..open_capture import OpenCapture
 from .locator import Locator, Target, Waiting
 
@@ -64,6 +65,20 @@ def _log(driver: Any, capture: OpenCapture) -> Any:
     return log
 
 
+def _hear_compiled(session: Any) -> None:
+    """Hear of compiled code's allocations, as soon as torch is there."""
+
+    def hear() -> None:
+        try:
+            from .torch_op_log import OperatorLog
+
+            OperatorLog.watch_compiled()
+        except Exception as error:
+            session.complain("tensors of compiled code", error)
+
+    after_import("torch._inductor.codecache", hear)
+
+
 def stand_at_replays(session: Any, module: ModuleType) -> None:
     """Patch the replay method of torch's graph class, on top of the recorder's hook.
 
@@ -74,6 +89,8 @@ def stand_at_replays(session: Any, module: ModuleType) -> None:
     module : module
         ``torch.cuda.graphs``.
     """
+    if session.locator is not None and session.locator.make_log is not None:
+        _hear_compiled(session)
     graph_class: Any = module.CUDAGraph  # type: ignore[attr-defined, unused-ignore]
     hooked = graph_class.replay
 
@@ -85,7 +102,12 @@ def stand_at_replays(session: Any, module: ModuleType) -> None:
             return original()
         import torch
 
-        stream = int(torch.cuda.current_stream().cuda_stream)
-        return locator.replaying(session.driver(), self, stream, original)
+        try:
+            driver = session.driver()
+            stream = int(torch.cuda.current_stream().cuda_stream)
+        except Exception as error:
+            session.complain("standing at a replay", error)
+            return original()
+        return locator.replaying(driver, self, stream, original)
 
     graph_class.replay = replay

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -74,6 +75,9 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         Type of the devices whose tensors are noted.
     """
 
+    open: ClassVar[list[OperatorLog]] = []
+    """Logs that note what is called."""
+
     def __init__(
         self,
         count: Callable[[], int] = lambda: 0,
@@ -87,8 +91,32 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._device = device
         self._entered = False
 
+    @classmethod
+    def watch_compiled(cls) -> None:
+        """Hear of tensors that compiled code allocates, which it does without an operator.
+
+        To be called before any is compiled: it looks the function up once.
+        """
+        guards: Any = torch._C._dynamo.guards
+        original = guards._empty_strided_cuda
+
+        @functools.wraps(original)
+        def allocate(*args: Any) -> Any:
+            tensor = original(*args)
+            for log in list(cls.open):
+                log.allocated(tensor)
+            return tensor
+
+        guards._empty_strided_cuda = allocate
+
+    def allocated(self, tensor: Any) -> None:
+        """Note a tensor that no operator made."""
+        count = self._count()
+        self.rows.append(Row("empty_strided_cuda", count, count, [], [place(tensor)], False))
+
     def start(self) -> None:
         """Begin."""
+        self.open.append(self)
         self.__enter__()  # type: ignore[no-untyped-call]
         self._entered = True
 
@@ -96,6 +124,7 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """End; may be called again."""
         if self._entered:
             self._entered = False
+            self.open.remove(self)
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(

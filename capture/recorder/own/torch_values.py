@@ -9,6 +9,8 @@ from typing import Any
 
 from ...locate_request import Answer
 from ...memory.addresses import BlockMap, addresses, blocks_of
+from ...memory.words import words
+from ...model import Graph
 from ..torch_allocator import memory_segments
 from .locator import Locator, Target, Waiting
 from .torch_op_log import OperatorLog, Row, TensorAt
@@ -99,6 +101,31 @@ def find(locator: Locator, waiting: Waiting, target: Target, values: Values | No
     _Walk(locator, waiting, target, log.rows, values or Values()).run()
 
 
+def loose_rows(graph: Graph, rows: list[Row]) -> list[Row]:
+    """Return a row for each node that no operator made and that points at a tensor.
+
+    Such as kernels that Triton launches, into tensors that an operator or the compiler's code
+    allocated before. The tensor that was last seen at an address counts.
+    """
+    made = {at for row in rows for at in range(row.first, row.end)}
+    pointers: dict[int, set[int]] = {}
+    for word in words(graph):
+        if word.node.isdecimal() and int(word.node) not in made:
+            pointers.setdefault(int(word.node), set()).add(word.address)
+    known: dict[int, TensorAt] = {}
+    found = []
+    later = iter(rows)
+    row = next(later, None)
+    for position in range(len(graph)):
+        while row is not None and row.first <= position:
+            known.update((place.address, place) for place in row.outputs)
+            row = next(later, None)
+        places = [known[at] for at in sorted(pointers.get(position, ())) if at in known]
+        if places:
+            found.append(Row(f"node {position}", position, position + 1, [], places, False))
+    return found
+
+
 class _Walk:
     def __init__(
         self,
@@ -112,7 +139,8 @@ class _Walk:
         self.waiting = waiting
         self.target = target
         self.values = values
-        self.rows = [row for row in rows if row.end > row.first]
+        launching = [row for row in rows if row.end > row.first]
+        self.rows = launching + loose_rows(target.graph, rows)
         self.for_nan = not locator.request.infinite
         """Whether NaN is looked for; else Inf."""
         self.notes: list[str] = []
@@ -120,7 +148,6 @@ class _Walk:
 
     def run(self) -> None:
         before = self._inputs()
-        made: set[int] = set()
         of_node = {
             at: number for number, row in enumerate(self.rows) for at in range(row.first, row.end)
         }
@@ -134,15 +161,13 @@ class _Walk:
             number = ends.get(position)
             if number is None:
                 continue
-            row = self.rows[number]
-            made.add(number)
-            if self._bad(row, position, before):
+            if self._bad(self.rows[number], position, before):
                 return
         loose = len(order) - len(of_node)
         if loose:
             self.notes.append(
-                f"{loose} nodes were launched by no operator that was seen, so what they write "
-                f"was not looked at"
+                f"{loose} nodes were launched by no operator that was seen, and point at no tensor "
+                f"that one made: what they write was not looked at"
             )
         self.locator.outcome(
             "clean",

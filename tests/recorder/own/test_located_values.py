@@ -23,7 +23,7 @@ from capture.recorder.own.node_steps import NodeSteps
 from capture.recorder.own.torch_against_eager import AgainstEager
 from capture.recorder.own.torch_op_log import OperatorLog, Row, TensorAt
 from capture.recorder.own.torch_tensors_at import Values
-from capture.recorder.own.torch_values import find
+from capture.recorder.own.torch_values import find, loose_rows
 from tests.helpers.declared import Declared, graph
 from tests.recorder.own.conftest import Bench
 
@@ -237,3 +237,19 @@ def test_without_a_function_it_says_how_to_name_one(
     case.target.call = None
     with pytest.raises(Exception, match="--eager"):
         case.compare(monkeypatch)
+
+
+def test_nodes_without_an_operator_are_looked_at_by_the_tensors_they_point_at(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """As kernels of compiled code, whose tensors are allocated and whose launches are not seen."""
+    case = Case(bench, tmp_path, "values", [1.0, NAN, 1.0])
+    made = [Row("empty_strided_cuda", at, at, [], [case.places[at]], False) for at in (0, 1)]
+    assert [(one.first, one.outputs) for one in loose_rows(case.target.graph, made)] == [
+        (0, [case.places[0]]),
+        (1, [case.places[1]]),
+    ]
+    case.log(made)
+    find(case.locator, case.waiting, case.target, case.values)
+    found = case.outcome()
+    assert (found.what, found.node, found.found["sure"]) == ("nan", 1, True)
