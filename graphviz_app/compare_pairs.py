@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from capture.compare import (
     Counts,
+    GraphDiff,
     Measure,
+    UpdateVerdict,
     compare_graphs,
     pair_graphs,
     subject_of,
@@ -22,10 +24,14 @@ from capture.compare import (
 from capture.errors import GraphLensError
 from capture.model import GraphInfo
 
+from .compared import Pair, compared
+
 if TYPE_CHECKING:
     from .store import Store
 
 ROW_BYTES = 3_000
+LARGE_NODES = 3_000
+"""Pairs of larger graphs are kept whole, as opened ones are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,10 @@ class Pairs:
 
     def _summary(self, one: GraphInfo, other: GraphInfo) -> PairSummary:
         store = self._store
+        if max(one.node_count or 0, other.node_count or 0) > LARGE_NODES:
+            # Whoever opens this pair meanwhile waits for the same result.
+            kept = compared(store, Pair(self._ids[0], one.key, self._ids[1], other.key))
+            return _summed(kept.diff, kept.verdict)
         subjects = []
         for name, info in zip(self._ids, (one, other), strict=True):
             recording = store.get(name).recording
@@ -134,15 +144,19 @@ class Pairs:
         diff = compare_graphs(*subjects)
         with store.reading:
             verdict = update_between(*(store.get(name).recording for name in self._ids), diff)
-        measured = diff.measures
-        return PairSummary(
-            diff.counts,
-            diff.in_common,
-            len(diff.durations),
-            measured[0] if measured else None,
-            verdict.possible,
-            verdict.result,
-        )
+        return _summed(diff, verdict)
+
+
+def _summed(diff: GraphDiff, verdict: UpdateVerdict) -> PairSummary:
+    measured = diff.measures
+    return PairSummary(
+        diff.counts,
+        diff.in_common,
+        len(diff.durations),
+        measured[0] if measured else None,
+        verdict.possible,
+        verdict.result,
+    )
 
 
 def pairs_of(store: Store, before: str, after: str) -> Pairs:

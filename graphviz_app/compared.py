@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 CHANGE_BYTES = 2_000
-NODE_BYTES = 700
+NODE_BYTES = 300
 """Estimate of what a node holds: its partner, its place in the union, its place on the screen."""
 
 

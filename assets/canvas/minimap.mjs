@@ -5,6 +5,7 @@ import { Canvas2DRenderer } from "./draw2d.mjs";
 import { Camera } from "./camera.mjs";
 
 const LONGEST = 170; // px
+const SHARE = 0.25; // of the canvas, where that is less
 
 export class Minimap {
   constructor(parent, onMove) {
@@ -38,7 +39,8 @@ export class Minimap {
     const hidden = camera.showsAll || !scene.nodes;
     this.box.hidden = hidden;
     if (hidden) return;
-    this.#draw(scene, theme, state, `${key}/${state.version}`, ratio);
+    const longest = Math.max(60, Math.min(LONGEST, Math.round(camera.width * SHARE)));
+    this.#draw(scene, theme, state, `${key}/${state.version}/${longest}`, ratio, longest);
     const view = camera.window();
     const [left, top] = this.camera.toScreen(view.left, view.top);
     const [right, bottom] = this.camera.toScreen(view.right, view.bottom);
@@ -50,11 +52,11 @@ export class Minimap {
     style.height = `${Math.max(3, clamp(bottom, this.camera.height) - clamp(top, this.camera.height))}px`;
   }
 
-  #draw(scene, theme, state, key, ratio) {
+  #draw(scene, theme, state, key, ratio, longest) {
     if (this.drawn === key && this.scene === scene) return;
     this.drawn = key;
     this.scene = scene;
-    const scale = LONGEST / Math.max(scene.width, scene.height);
+    const scale = longest / Math.max(scene.width, scene.height);
     const width = Math.max(30, Math.round(scene.width * scale) + 8);
     const height = Math.max(30, Math.round(scene.height * scale) + 8);
     this.canvas.width = width * ratio;
