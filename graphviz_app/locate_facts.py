@@ -124,7 +124,7 @@ def _findings(subject: Subject, node: str) -> list[str]:
     said = []
     entries = findings.finders(Scope.GRAPH)
     for name, result in findings.of_subject(subject).items():
-        if result.present and result.severity is not Severity.INFO:
+        if name != "guilty_node" and result.present and result.severity is not Severity.INFO:
             said += [f"{entries[name].title}: {row}" for row in _rows_of(result, node)]
     return said
 

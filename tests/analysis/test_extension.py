@@ -46,6 +46,7 @@ OWN = {
     "edges_without_data",
     "baked_scalars",
     "empty_graph",
+    "guilty_node",
     "host_functions",
     "memory_nodes",
     "one_node_graphs",
