@@ -91,6 +91,16 @@ class AnalysesPage(StrEnum):
     SERIES = "analysis-series"
 
 
+class FindingsPage(StrEnum):
+    """The page of findings of all graphs."""
+
+    LINE = "findings-line"
+    KINDS = "findings-kinds"
+    TABLE = "findings-table"
+    TICK = "findings-tick"
+    SHOWN = "findings-shown"
+
+
 class BenchmarksPage(StrEnum):
     """The page of replays of our own."""
 
@@ -127,6 +137,7 @@ class MemoryPage(StrEnum):
     MAP = "memory-map"
     CHART = "memory-chart"
     LIFETIMES = "memory-lifetimes"
+    POOL = "memory-pool"
     BLOCKS = "memory-blocks"
 
 

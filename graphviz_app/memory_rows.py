@@ -9,13 +9,13 @@ from typing import Any
 from capture.analysis.pointed_at import absolute, allocated_at, argument_of, where
 from capture.analysis.stale_pointers import fault
 from capture.analysis.subject import Subject
-from capture.memory.pointers import Memories, Pointer
+from capture.memory.pointers import Memories, Place, Pointer
 from capture.memory_map import STATES, Memory, MemoryMap
 
 from . import format as text
 from .facts import Fact, Section
 
-MOST_ROWS = 5_000
+MOST_ROWS = 2_000
 MOST_IN_PANEL = 40
 
 
@@ -46,22 +46,36 @@ def rows_of(memory: MemoryMap, subject: Subject | None = None) -> list[Row]:
     found: list[Row] = []
     blocks, segments = memory.blocks, memory.segments
     if blocks is not None and segments is not None:
+        told_of: dict[tuple[int, int], tuple[str, str, str, str]] = {}
+        lines: dict[int, str] = {}
         for at, address in enumerate(blocks.address):
-            segment = blocks.segment[at]
-            pool = memory.pools[segments.pool[segment]]
-            place = memories.find(address)
+            segment, state = blocks.segment[at], blocks.state[at]
+            pool_at = segments.pool[segment]
+            told = told_of.get((pool_at, state))
+            if told is None:
+                pool = memory.pools[pool_at]
+                place = Place("block", state=STATES[state], pool=pool)
+                kind = "own" if pool == own else "common" if pool == (0, 0) else "other"
+                told = told_of[pool_at, state] = (
+                    kind,
+                    STATES[state],
+                    pool_text(pool, own),
+                    where(place, own),
+                )
+            stack = blocks.stack[at] if blocks.stack else -1
+            line = lines.get(stack)
+            if line is None:
+                line = lines[stack] = allocated_at(memory, stack)
             found.append(
                 Row(
                     address,
                     blocks.size_bytes[at],
                     blocks.requested_bytes[at] if blocks.requested_bytes else None,
                     segment,
-                    "own" if pool == own else "common" if pool == (0, 0) else "other",
-                    STATES[blocks.state[at]],
-                    pool_text(pool, own),
-                    place.name,
-                    where(place, own),
-                    allocated_at(memory, place.stack),
+                    *told[:3],
+                    memories.name_at(address),
+                    told[3],
+                    line,
                 )
             )
     by_start = {row.address: row for row in found}
@@ -109,11 +123,11 @@ def positions_in(subject: Subject, address: int) -> list[int]:
 
 
 def blocks_of(subject: Subject, position: int) -> list[tuple[int, str, str]]:
-    """Return (address, name, how many nodes) of blocks that a node and others point into."""
+    """Return (address, name, how many nodes) of the blocks that a node points into."""
     found: dict[int, tuple[int, str, str]] = {}
     for _, place in subject.pointers_at.get(position, []):
         nodes = positions_in(subject, place.start)
-        if place.kind != "unresolved" and len(nodes) > 1:
+        if place.kind != "unresolved":
             name = place.name or text.address_text(place.start)
             found[place.start] = (place.start, name, text.counted(len(nodes), "node"))
     return list(found.values())[:MOST_IN_PANEL]

@@ -84,6 +84,45 @@ def peak(events: Events) -> tuple[int, int]:
     return most, at
 
 
+def bytes_by_node(events: Events, count: int) -> list[int]:
+    """Return the most bytes of a history's own allocations that lived while each node was made.
+
+    Parameters
+    ----------
+    events : Events
+        With `nodes_before`.
+    count : int
+        Nodes.
+
+    Returns
+    -------
+    list of int
+        One value per node; empty where events are not placed between nodes.
+
+    Notes
+    -----
+    O(events + nodes). What was allocated before the history began is not in it.
+    """
+    if not events.nodes_before or not count:
+        return []
+    change = [0] * len(events.action)
+    for item in lifetimes(events):
+        change[item.allocated] += item.size_bytes
+        if item.freed is not None:
+            change[item.freed] -= item.size_bytes
+    found = [0] * count
+    current = reached = 0
+    for before, step in zip(events.nodes_before, change, strict=True):
+        at = min(max(before, reached), count - 1)
+        if at > reached:
+            found[reached + 1 : at + 1] = [current] * (at - reached)
+            reached = at
+        current += step
+        found[at] = max(found[at], current)
+    found[reached + 1 :] = [current] * (count - 1 - reached)
+    return found
+
+
 def node_lifetimes(graph: Graph) -> list[NodeLifetime]:
     """Pair the mem_alloc nodes of one level with the mem_free nodes of the same address."""
     types, payloads = graph.topology.types, graph.payloads

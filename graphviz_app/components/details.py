@@ -22,9 +22,11 @@ from .attributes import attributes
 from .facts import Children, copy_button, section_view
 from .flow_controls import flow_section
 from .links import go_link as go_link
+from .node_findings import of_node as node_findings
 from .origin_panel import origin
 
 NAME_CHARACTERS = 8_000
+BLOCK_HINT = "Show the block on the page of memory"
 NEIGHBOURS = 60
 """Links shown per direction; a join of thousands would bury the rest of the panel."""
 
@@ -48,18 +50,35 @@ def panel(context: Context) -> Children:
     if state.node is None:
         return [
             heading("Graph", info.name),
+            comparing(context, info),
             *sections([*_graph(context, info, recording), *_coverage(context, info, recording)]),
         ]
     picture = store.picture(state.recording, state.graph, state.body)
     node = picture.graph.node(state.node)
     return [
         *node_heading(node, state),
+        *node_findings(context, node.position),
         *origin(context, node.position),
         *timing(context, node, recording),
         *bodies(context, picture.graph, node.position),
         *sections(node_sections(node, info, recording)),
         *neighbours(context, picture, node.position, info),
     ]
+
+
+def comparing(context: Context, info: GraphInfo) -> Component:
+    """Return the link to what a graph can be compared with."""
+    changes = {
+        "page": "compare",
+        "after": context.state.recording,
+        "graph": info.key,
+        "graph_after": "",
+        "body": "",
+        "node": None,
+        "search": "",
+        "view": "",
+    }
+    return html.Section(go_link(context, "Compare with\N{HORIZONTAL ELLIPSIS}", changes))
 
 
 def _graph(context: Context, info: GraphInfo, recording: Recording) -> list[Section]:
@@ -140,9 +159,18 @@ def pointing(context: Context, position: int) -> Children:
     for start, name, count in memory_rows.blocks_of(subject, position):
         changes = {"page": "graph", "search": f"block:{text.address_text(start)}"}
         label = [html.Span(name, className="name"), html.Span(count, className="note")]
-        links.append(html.Li(go_link(context, label, changes, className="neighbour")))
+        shown = {"page": "memory", "view": "", "search": changes["search"]}
+        links.append(
+            html.Li(
+                [
+                    go_link(context, label, changes, className="neighbour"),
+                    go_link(context, "block", shown, className="copy", title=BLOCK_HINT),
+                ],
+                className="with-block",
+            )
+        )
     if links:
-        head = html.H3("Nodes of the same memory", title="Finds the nodes that point into a block")
+        head = html.H3("Nodes of the same memory", title="Finds all nodes that point into a block")
         found.append(html.Section([head, html.Ul(links, className="links")]))
     return found + flow_section(context, subject, position)
 

@@ -67,14 +67,15 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
         held = [piece for piece in pieces if piece[0] == key]
         if not held:
             continue
-        base, width, y, hover = [], [], [], []
+        base, width, y, hover, starts = [], [], [], [], []
         for _, segment, start, end, shown_text in held:
             size = segments.size_bytes[segment] or 1
             base.append((start - segments.address[segment]) / size)
             width.append((end - start) / size)
             y.append(shown[segment])
             hover.append(shown_text)
-        traces.append(_bars(words, colour, base, width, y, hover))
+            starts.append(text.address_text(start))
+        traces.append(_bars(words, colour, base, width, y, hover) | {"customdata": starts})
     layout = bars_layout(len(shown))
     layout["xaxis"] |= {"range": [0, 1], "tickformat": ",.0%"}
     layout["xaxis"]["title"] = {"text": "share of the segment", **AXIS_TITLE}
@@ -222,7 +223,9 @@ def _spans(
         f"{_hover(row)}<br>node {start} to {start + span - 1}"
         for (_, row), start, span in zip(held, base, width, strict=True)
     ]
-    return _bars(words, colour, base, width, [place for place, _ in held], hover)
+    starts = [text.address_text(row.address) for _, row in held]
+    bars = _bars(words, colour, base, width, [place for place, _ in held], hover)
+    return bars | {"customdata": starts}
 
 
 def _position(path: str) -> int:

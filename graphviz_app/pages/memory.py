@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dash import dcc, html
+from dash import ClientsideFunction, Dash, Input, dcc, html
 from dash.development.base_component import Component
 
 from capture.analysis import Result, run_analysis
@@ -32,15 +32,28 @@ from ..figures.memory import (
     lifetime_map,
     use_map,
 )
+from ..figures.memory_pool import ALIVE, pool_figure
 from ..figures.memory_steps import STEPS, steps_figure
 from ..ids import MemoryPage
 from ..memory_rows import Row, rows_of
+from ..store import Store
 from . import Page
+
+CLICKED = (MemoryPage.MAP, MemoryPage.CHART, MemoryPage.POOL)
+"""Plots whose points lead to a block, a node or a graph."""
 
 VIEWS = (
     ("", "Graph", "Memory that the graph's nodes point into, just after its capture"),
     ("captures", "Captures", "What each capture added to reserved memory"),
     ("end", "End of the process", "Everything that torch's allocator held at the end"),
+)
+POOL_HINT = (
+    "Bytes that the capture's own allocations held while each node was made, from torch's memory "
+    "history; a click shows the node"
+)
+NO_EVENTS = (
+    "When allocations were made and freed between the nodes is not known: that takes torch's "
+    "memory history, which `cglens record --memory-stacks` switches on."
 )
 NO_END = (
     "The memory of this process was not looked at when it ended: record with "
@@ -98,7 +111,11 @@ def _graph(context: Context) -> list[Component]:
     if memory is None:
         reason = subject.lacks(EvidenceKind.MEMORY).rstrip(".")
         return _sentence(f"{reason[:1].upper()}{reason[1:]}.")
-    rows = rows_of(memory, subject)
+    rows = store.remember(
+        ("memory rows", *place, state.executable),
+        lambda: rows_of(memory, subject),
+        lambda rows: 600 * len(rows),
+    )
     pools = store.result(*place, "pools", state.executable)
     stale = store.result(*place, "stale_pointers", state.executable)
     use = use_map(rows, len(subject.graph))
@@ -107,6 +124,7 @@ def _graph(context: Context) -> list[Component]:
         *_caution(memory),
         html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
         *_map(memory, rows),
+        *_pool(memory, len(subject.graph)),
         html.H3(
             "Use in node order",
             title="From the first to the last node that holds an address in the block",
@@ -117,6 +135,14 @@ def _graph(context: Context) -> list[Component]:
         html.H3("Blocks"),
         *blocks_table(context, rows),
     ]
+
+
+def _pool(memory: MemoryMap, count: int) -> list[Component]:
+    figure = pool_figure(memory, count)
+    head = html.H3("Pool in node order", title=POOL_HINT)
+    if figure is None:
+        return [head, *_sentence(NO_EVENTS)]
+    return [head, _legend(figure, [ALIVE]), _plot(MemoryPage.POOL, figure)]
 
 
 def _lifetimes(memory: MemoryMap, count: int) -> list[Component]:
@@ -193,7 +219,7 @@ def _captures(context: Context, recording: Recording) -> list[Component]:
             found, _ = steps_of(recording)
             result = run_analysis("memory_steps", recording)
         names = [recording.graphs[key].name for key, _ in found]
-        return result, steps_figure(names, [made for _, made in found])
+        return result, steps_figure(names, [made for _, made in found], [key for key, _ in found])
 
     result, figure = store.remember(
         ("memory steps", opened.id), make, lambda made: 2_000 + 800 * len(made[0].rows)
@@ -241,13 +267,18 @@ def skeleton() -> Component:
     return view(
         "",
         [
-            *[
-                _plot(id_, empty)
-                for id_ in (MemoryPage.MAP, MemoryPage.CHART, MemoryPage.LIFETIMES)
-            ],
+            *[_plot(id_, empty) for id_ in (*CLICKED, MemoryPage.LIFETIMES)],
             result_view.grid(MemoryPage.BLOCKS, [], []),
         ],
     )
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callbacks of the page: a click on a plot shows the block, or the node."""
+    for id_ in CLICKED:
+        app.clientside_callback(  # type: ignore[no-untyped-call]
+            ClientsideFunction("shell", "memoryClicked"), Input(id_, "clickData")
+        )
 
 
 PAGE = Page(
@@ -260,4 +291,5 @@ PAGE = Page(
     place=("page", "recording", "graph", "body", "view", "executable"),
     layout=layout,
     skeleton=skeleton,
+    register=register,
 )

@@ -13,11 +13,14 @@ import pytest
 
 import capture
 from capture.analysis import Subject
+from capture.memory.lifetimes import bytes_by_node
+from capture.memory.sums import Step
 from capture.memory_map import Snapshot
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app.app import create_app
 from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, lifetime_map, use_map
-from graphviz_app.figures.memory_steps import steps_figure
+from graphviz_app.figures.memory_pool import MOST_POINTS, pool_figure
+from graphviz_app.figures.memory_steps import STEPS, steps_figure
 from graphviz_app.flow_route import HOW
 from graphviz_app.ids import Shell
 from graphviz_app.memory_rows import blocks_of, node_section, rows_of
@@ -168,6 +171,38 @@ def test_use_goes_from_the_first_to_the_last_node() -> None:
     assert spans[f"0x{BASE:x}"] == (0, 2)
     assert spans[f"0x{POOL:x}"] == (0, 3)
     assert spans[f"0x{PINNED:x}"] == (2, 1)
+
+
+def test_a_pool_is_drawn_over_the_nodes_at_which_its_bytes_lived() -> None:
+    found = memory()
+    figure = pool_figure(found, 4)
+    assert figure is not None
+    (trace,) = figure["data"]
+    # 1,000 bytes from the start; 3,000 more lived between the first node and the third.
+    assert trace["x"] == [0, 1, 2, 3, 4]
+    assert [round(value * 1024) for value in trace["y"]] == [1000, 4000, 4000, 1000, 1000]
+    assert trace["customdata"] == [0, 1, 2, 3, 3]
+    assert found.events is not None
+    assert bytes_by_node(found.events, 4) == [1000, 4000, 4000, 1000]
+    many = pool_figure(found, 100_000)
+    assert many is not None
+    assert len(many["data"][0]["x"]) <= MOST_POINTS + 1
+    assert max(many["data"][0]["y"]) == trace["y"][1]  # the peak survives
+    found.events.nodes_before = []
+    assert pool_figure(found, 4) is None
+
+
+def test_captures_tell_what_they_added_and_what_they_could_use_again() -> None:
+    steps = [
+        Step("a", OWN, 4096, 12288, 8192, 0, 8192, 0),
+        Step("b", OWN, 12288, 14336, 2048, 8192, 10240, 0),
+    ]
+    figure = steps_figure(["a", "b"], steps, ["key a", "key b"])
+    heights = {trace["name"]: trace["y"] for trace in figure["data"]}
+    assert [heights[name] for name, _ in STEPS if name in heights] == [[4, 4], [0, 8], [8, 2]]
+    assert figure["data"][0]["customdata"] == ["key a", "key b"]
+    large = steps_figure(["a"] * 3000, steps[:1] * 3000, ["a"] * 3000)
+    assert {trace["type"] for trace in large["data"]} == {"scatter"}
 
 
 def test_many_segments_and_blocks_stay_bounded() -> None:
