@@ -26,6 +26,7 @@
     setSelection: later("setSelection"),
     setMatches: later("setMatches"),
     setFlows: later("setFlows"),
+    setMarks: later("setMarks"),
     fit: later("fit"),
   });
 })();

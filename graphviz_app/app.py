@@ -12,7 +12,7 @@ from dash import Dash, html, set_props
 
 from capture.errors import GraphLensError
 
-from . import flow_route, open_file, router, routes, security
+from . import flow_route, marks_route, open_file, router, routes, security
 from .components import shell
 from .compression import compress
 from .ids import Shell
@@ -126,6 +126,7 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
         page.register(app, store, prefix)
     routes.register(app.server, store, prefix)
     flow_route.register(app.server, store, prefix)
+    marks_route.register(app.server, store, prefix)
     open_file.register(app.server, store, prefix)
     # after_request handlers run last to first: marks are made after compression.
     security.protect(

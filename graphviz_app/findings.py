@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from capture.analysis import Result, Scope, Severity, Unit, run_analysis
+from capture.analysis import Analysis, Result, Scope, Severity, Subject, Unit, run_analysis
 from capture.analysis.found import (
     CERTAIN,
     SEVERITIES,
@@ -142,9 +142,10 @@ class Findings:
             return
         for item in found:
             self._count(item, entry.title)
-        self.rows += found[:MOST_ROWS]
+        most = MOST_ROWS if key else 10 * MOST_ROWS
+        self.rows += found[:most]
         self._results[name, key] = msgspec.structs.replace(
-            result, node_values={}, rows=result.rows[:MOST_ROWS], series=[]
+            result, node_values={}, rows=result.rows[:most], series=[]
         )
 
     def ranked(self) -> list[Kind]:
@@ -174,6 +175,10 @@ class Findings:
         """Return the result that a finding is part of."""
         found = self._results.get((item.analysis, item.graph))
         return self._results[item.analysis, ""] if found is None else found
+
+    def of_recording(self, name: str) -> Result:
+        """Return what an analysis of the whole recording found."""
+        return self._results[name, ""]
 
     def cells(self, item: Finding) -> dict[str, str]:
         """Return what a finding says, by the names of its result's columns."""
@@ -239,6 +244,29 @@ class Findings:
             return result.text(result.summary)
         names = (column.name for column in result.columns)
         return dict(zip(names, result.rows[item.row], strict=True))
+
+
+def marks_of(subject: Subject, found: Findings | None) -> dict[str, tuple[Analysis, Result]]:
+    """Return the results about one graph that hold findings, by name of their analysis.
+
+    Parameters
+    ----------
+    subject : Subject
+    found : Findings or None
+        Of the whole recording, where those are known.
+    """
+    results = {
+        name: (finders(Scope.GRAPH)[name], result) for name, result in of_subject(subject).items()
+    }
+    if found is not None:
+        for name, entry in finders(Scope.RECORDING).items():
+            if name in found.kinds:
+                results[name] = entry, found.of_recording(name)
+    return {
+        name: (entry, result)
+        for name, (entry, result) in results.items()
+        if result.present and result.severity is not Severity.INFO
+    }
 
 
 class Search:

@@ -20,9 +20,10 @@ from .memo import Memo
 from .source_access import SourceAccess
 
 if TYPE_CHECKING:
-    from capture.analysis import Result, Subject
+    from capture.analysis import Analysis, Result, Subject
     from capture.origin_index import OriginIndex
 
+    from .findings import Search
     from .kernel_rows import KernelNodes
     from .measuring import Measurer
     from .node_times import NodeTimes
@@ -98,6 +99,7 @@ class Store:
         """Held while a recording's file is read: readers share one handle."""
         self._memo = Memo(limit_bytes)
         self._adding = threading.Lock()
+        self._searches: dict[str, Search] = {}
         self.measurer: Measurer | None = None
         """Runs this session's own workload again; ``None`` where there is none to run."""
         self.takes_files = False
@@ -295,6 +297,36 @@ class Store:
             ("result", opened.id, key, body, analysis, executable),
             lambda: run_analysis(analysis, subject),
             lambda result: 1_000 + 150 * len(result.node_values) + 400 * len(result.rows),
+        )
+
+    def findings(self, recording: str) -> Search:
+        """Return the search for findings of a recording, which begins when first asked for."""
+        from .findings import Findings, Search
+
+        opened = self.get(recording)
+        with self._adding:
+            found = self._searches.get(opened.id)
+            if found is None:
+                found = Search(Findings(opened.recording), lambda: self.reading)
+                self._searches[opened.id] = found
+            return found
+
+    def marks(self, recording: str, key: str) -> dict[str, tuple[Analysis, Result]]:
+        """Return the results about a graph that hold findings, by name of their analysis.
+
+        Those of the graph are computed; those of the whole recording are taken from its search,
+        where that has come to them.
+        """
+        from .findings import marks_of
+
+        opened = self.get(recording)
+        search = self._searches.get(opened.id)
+        found = search.findings if search is not None and search.done.is_set() else None
+        subject = self.subject(opened.id, key)
+        return self._memo.get(
+            ("marks", opened.id, key, found is not None),
+            lambda: marks_of(subject, found),
+            lambda made: 1_000 + sum(400 * len(result.rows) for _, result in made.values()),
         )
 
     def find(

@@ -2,6 +2,7 @@
 
 import { SceneError, decodeScene } from "./data.mjs";
 import { Flows } from "./flows.mjs";
+import { Marks } from "./marks.mjs";
 import { panBenchmark, stats } from "./probe.mjs";
 import { View } from "./view.mjs";
 
@@ -87,6 +88,23 @@ export function setFlows(src, hostId) {
       return;
     }
     if (view.scene === scene && view.flowsSrc === (src ?? null)) view.setFlows(flows);
+  });
+}
+
+/** Mark the nodes with findings at `src` in the scene that is shown, or none. */
+export function setMarks(src, hostId) {
+  whenShown(hostId, async (view) => {
+    if (view.marksSrc === (src ?? null)) return;
+    view.marksSrc = src ?? null;
+    const { scene } = view;
+    let marks = null;
+    try {
+      if (src) marks = new Marks(await load(src), scene.nodes);
+    } catch (error) {
+      view.say(`Findings cannot be marked: ${error.message}`);
+      return;
+    }
+    if (view.scene === scene && view.marksSrc === (src ?? null)) view.setMarks(marks);
   });
 }
 

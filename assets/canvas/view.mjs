@@ -9,6 +9,7 @@ import { Emphasis } from "./emphasis.mjs";
 import { addFlows } from "./flows.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
+import { addMarks } from "./marks.mjs";
 import { Link } from "./link.mjs";
 import { shiftsFor } from "./lod.mjs";
 import { Minimap } from "./minimap.mjs";
@@ -105,6 +106,7 @@ export class View {
   show(scene) {
     this.scene = scene;
     this.flowsSrc = null;
+    this.marksSrc = null;
     const { header } = scene;
     this.state.start(scene);
     const lines = (scene.bands > 1 ? 1 : 0) + (header.laneLabels ? 1 : 0);
@@ -151,6 +153,7 @@ export class View {
       list.build(this.scene, camera, theme, state);
       addFlows(list, this.scene, camera, theme, state);
       this.labels.add(list, this.scene, camera, theme, state, ratio);
+      addMarks(list, this.scene, camera, theme);
     } else {
       list.clear(theme);
     }
@@ -335,6 +338,15 @@ export class View {
     const none = flows && !flows.count ? ["No node is known to read what another wrote."] : [];
     this.say([...this.scene.header.warnings, ...none].join(" "));
     this.state.select(this.scene, this.state.selected);
+    this.invalidate();
+  }
+
+  /** Mark nodes with findings; null for none. */
+  setMarks(marks) {
+    this.scene.marks = marks;
+    this.host.setAttribute("data-marks-shown", marks ? marks.count : "");
+    const detail = { findings: marks ? marks.findings : null };
+    this.host.dispatchEvent(new CustomEvent("cglens:marks", { bubbles: true, detail }));
     this.invalidate();
   }
 

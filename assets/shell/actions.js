@@ -23,7 +23,7 @@ window.cgShell = window.cgShell || {};
   // What a page, its panel and its matches depend on; pages say themselves what they are built from.
   const STORES = {
     place: ["page", "recording", "graph", "body"],
-    focus: ["page", "recording", "graph", "body", "node", "executable", "after", "graph_after"],
+    focus: ["page", "recording", "graph", "body", "node", "view", "executable", "after", "graph_after"],
     query: ["page", "recording", "graph", "body", "search", "executable", "after", "graph_after"],
   };
 

@@ -17,6 +17,7 @@ from ..components.attributes import attributes
 from ..components.details import go_link
 from ..components.executables import picker
 from ..components.flow_controls import flow_button
+from ..components.node_findings import findings_button
 from ..components.shell import SHELL
 from ..figures.scene import Colouring, LegendEntry
 from ..ids import GraphPage, Shell
@@ -76,6 +77,8 @@ def layout(context: Context) -> Component:
         )
     choice = picker(context) if picture.times is not None else []
     choice.append(flow_button(context, info))
+    if not info.failure:
+        choice.append(findings_button(context))
     return view(
         crumbs=crumbs,
         colour=state.colour,

@@ -8,9 +8,20 @@ from pathlib import Path
 import pytest
 
 import capture
+from capture.analysis import Column, Result, Scope, Severity, Unit
+from capture.analysis.found import finders
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app import cli
+from graphviz_app.app import create_app
+from graphviz_app.components.finding_panel import panel
+from graphviz_app.components.findings_table import finding_id, rows, said
+from graphviz_app.components.node_findings import of_node
+from graphviz_app.context import Context
 from graphviz_app.findings import Findings
+from graphviz_app.marks_route import marks_at
+from graphviz_app.pages.findings import layout
+from graphviz_app.state import ViewState
+from graphviz_app.store import Store
 from tests.analysis.graphs import graph_of
 from tests.helpers.synthetic_memory import BASE, copy, graph, kernel, memory
 
@@ -85,3 +96,64 @@ def test_the_document_has_every_finding_with_exact_values(
     assert stale["says"]["block size"] == 512
     assert by_name["empty_graph"]["says"].startswith("The graph is empty")
     assert "\n" not in document["kinds"][0]["title"]
+
+
+@pytest.fixture(scope="module")
+def store() -> Store:
+    return Store([("run.cgl", recording())])
+
+
+def test_the_page_lists_findings_with_links_to_their_nodes(store: Store) -> None:
+    search = store.findings("")
+    assert search.done.wait(60)
+    context = Context(store, ViewState(page="findings", recording="run"))
+    data = rows(context, search.findings)
+    assert [(row["title"], row["graph"], row["node"]) for row in data] == [
+        ("Addresses of freed memory", "graph stale", "1"),
+        ("Empty graphs", "graph empty", ""),
+    ]
+    assert json.loads(data[0]["links"]["node"]["go"]) == {
+        "page": "graph", "graph": "stale", "body": "", "node": 1, "search": "", "view": "",
+    }  # fmt: skip
+    assert "node" not in data[1]["links"]
+    assert "2 findings in 4 graphs." in str(said(search.findings, True))
+    assert "Looked at" in str(said(search.findings, False))
+    assert "findings-table" in str(layout(context))
+
+
+def test_the_panel_tells_why_what_to_do_and_where_memory_came_from(store: Store) -> None:
+    search = store.findings("")
+    assert search.done.wait(60)
+    name = finding_id(search.findings.ordered()[0])
+    state = ViewState("findings", "run", "stale", "", 1, view=name)
+    shown = str(panel(Context(store, state)))
+    for part in ("Keep a reference", "a free block", "train.py:12 make", "Memory of the graph"):
+        assert part in shown
+    assert "nn/linear.py:9 forward" in shown  # the whole stack, not only the user's line
+    assert "Origin" in shown  # the node's own panel below
+    summary = str(panel(Context(store, ViewState("findings", "run"))))
+    assert "Not looked for" in summary
+
+
+def test_nodes_of_a_graph_are_marked_by_their_severity(store: Store) -> None:
+    client = create_app(store).server.test_client()
+    answer = client.get("/marks/run?graph=stale").get_json()
+    assert answer == {"warning": [1], "notice": [], "findings": 1}
+    assert client.get("/marks/run?graph=healthy").get_json()["findings"] == 0
+    assert client.get("/marks/run?graph=none").status_code == 404
+    found = str(of_node(Context(store, ViewState("graph", "run", "stale", "", 1)), 1))
+    assert "Addresses of freed memory (certain)" in found
+    assert of_node(Context(store, ViewState("graph", "run", "stale", "", 0)), 0) == []
+
+
+def test_what_a_body_holds_marks_the_node_around_it() -> None:
+    entry = finders(Scope.GRAPH)["stale_pointers"]
+    result = Result(
+        columns=[Column("node", Unit.NODE), Column("confidence", Unit.TEXT)],
+        rows=[("3/0/2", "certain"), ("3/1/4", "likely"), ("5", "likely")],
+        severity=Severity.WARNING,
+        summary="synthetic",
+    )
+    results = {"stale_pointers": (entry, result)}
+    assert marks_at(results, "k", "") == {"warning": [3], "notice": [5], "findings": 3}
+    assert marks_at(results, "k", "3/1") == {"warning": [], "notice": [4], "findings": 3}
