@@ -85,7 +85,8 @@ def locate(
     The exit code is 0 when a node was found, 1 when none was.
     """
     from capture.errors import WorkloadError
-    from capture.recorder.locating import Wanted, command_of
+    from capture.recorder.locate_steps import Wanted
+    from capture.recorder.locating import command_of
     from capture.recorder.locating import locate as run
 
     if not module and is_recording(target):
@@ -138,7 +139,7 @@ def show(
     located: Located, found: Culprit | None, recording: Recording | None, output: Path | None
 ) -> None:
     """Print a result."""
-    from capture.recorder.locating import WORDS
+    from capture.recorder.locate_steps import WORDS
 
     from ._benchmarks import console
     from .info import clean

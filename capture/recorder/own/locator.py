@@ -7,63 +7,25 @@ nothing has to be saved, and every part but ``observe`` ends the process.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from time import perf_counter
 from typing import Any, NoReturn
 
-from ...driver.records import RELAXED
 from ...driver.replay_protocol import ReplayDriver
 from ...errors import DriverError, GraphLensError
 from ...locate_request import Answer, LocateRequest, write
-from ...model import Graph
-from ...topology import digest
 from ..open_capture import OpenCapture
 from .node_steps import NodeSteps
 from .safety import cannot_run_in_place
 from .stopwatch import HungError
+from .target import Target, fingerprint
+from .waiting import Waiting, relaxed
 
 LEFT = 76
 """Exit code of a process that ran what it was asked for."""
 MOST_PREPARED = 20_000
 """Executables of single nodes that are made when the capture has ended; later ones as needed."""
-_SPIN_S = 0.002
-_PAUSE_S = 0.0005
-
-Work = Callable[[str, int], Any]
-
-
-class Target:
-    """A graph that parts are run of.
-
-    Attributes
-    ----------
-    graph : Graph
-    key : str
-    clone : int
-        Handle; 0 when there is none, for the reason in `refused`.
-    steps : NodeSteps or None
-    executables : dict of int to int
-        Made when the capture had ended, while all memory was there; by position, or by length of
-        a prefix.
-    """
-
-    def __init__(self, capture: OpenCapture, graph: Graph) -> None:
-        self.key = capture.key
-        self.graph = graph
-        self.clone = 0
-        self.nodes: list[int] = []
-        self.steps: NodeSteps | None = None
-        self.executables: dict[int, int] = {}
-        self.refused = ""
-        self.call: Callable[[], Any] | None = None
-        """The function that it was captured from by us."""
-        self.log: Any = None
-        """What operators did while it was captured, where that was asked for."""
 
 
 class Locator:
@@ -316,66 +278,3 @@ class Locator:
         count = min(self.request.prefix, len(target.graph))
         if count:  # the driver refuses to launch nothing in older versions
             waiting.run(target.executables[count])
-
-
-class Waiting:
-    """Launches on the script's stream and waits with a limit.
-
-    Attributes
-    ----------
-    node : int
-        What runs; -1 for none.
-    """
-
-    def __init__(self, driver: ReplayDriver, stream: int, timeout_s: float) -> None:
-        self.driver = driver
-        self.stream = stream
-        self.node = -1
-        self._timeout_s = timeout_s
-        self._event = 0
-
-    def run(self, executable: int) -> None:
-        """Launch an executable and wait for it.
-
-        Raises
-        ------
-        DriverError
-            It failed.
-        HungError
-            It does not end.
-        """
-        self.driver.launch(executable, self.stream)
-        self.idle()
-
-    def idle(self) -> None:
-        """Wait until the stream has nothing to do; raises as :meth:`run` does."""
-        driver = self.driver
-        if not self._event:
-            self._event = driver.new_event()
-        driver.record_event(self._event, self.stream)
-        start = perf_counter()
-        while not driver.is_done(self._event):
-            passed = perf_counter() - start
-            if passed > self._timeout_s:
-                raise HungError(f"it did not end within {self._timeout_s:g} s")
-            if passed > _SPIN_S:
-                time.sleep(_PAUSE_S)
-
-
-@contextmanager
-def relaxed(driver: Any) -> Iterator[None]:
-    """Let driver calls of this thread be, whatever other threads capture."""
-    mode = driver.exchange_capture_mode(RELAXED)
-    try:
-        yield
-    finally:
-        driver.exchange_capture_mode(mode)
-
-
-def fingerprint(target: Target) -> str:
-    """Return a text that is equal where nodes, their kernels and their order are."""
-    whole = hashlib.sha256(digest(target.graph).encode())
-    for payload in target.graph.payloads:
-        kernel = getattr(payload, "kernel", None)
-        whole.update(f"{getattr(kernel, 'name', '')}\n".encode())
-    return whole.hexdigest()[:16]

@@ -10,10 +10,12 @@ from typing import Any
 from ...errors import WorkloadError
 from ...memory.addresses import addresses, blocks_of
 from ..torch_allocator import memory_segments
-from .locator import Locator, Target, Waiting
+from .locator import Locator
 from .saved_state import SavedState, host_bytes, plan
+from .target import Target
 from .torch_op_log import CUDA, OperatorLog, Row, TensorAt
 from .torch_tensors_at import Values
+from .waiting import Waiting
 
 MOST_REPLAYS = 20
 """Replays that are compared."""

@@ -9,7 +9,9 @@ from typing import Any
 from ...locate_request import Answer, LocateRequest
 from ..import_watch import after_import
 from ..open_capture import OpenCapture
-from .locator import Locator, Target, Waiting
+from .locator import Locator
+from .target import Target
+from .waiting import Waiting
 
 
 def make_locator(request: LocateRequest) -> Locator:

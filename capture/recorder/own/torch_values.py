@@ -12,9 +12,11 @@ from ...memory.addresses import BlockMap, addresses, blocks_of
 from ...memory.words import words
 from ...model import Graph
 from ..torch_allocator import memory_segments
-from .locator import Locator, Target, Waiting
+from .locator import Locator
+from .target import Target
 from .torch_op_log import OperatorLog, Row, TensorAt
 from .torch_tensors_at import Values
+from .waiting import Waiting
 
 MOST_SAID = 8
 ONLY_WRITTEN = ("aten.copy_.", "aten.fill_.", "aten.zero_.")

@@ -18,12 +18,14 @@ from capture.locate_request import Answer, LocateRequest, read
 from capture.model import Graph
 from capture.nodes.memset import MemsetPayload
 from capture.recorder.own import torch_against_eager
-from capture.recorder.own.locator import Locator, Target, Waiting
+from capture.recorder.own.locator import Locator
 from capture.recorder.own.node_steps import NodeSteps
+from capture.recorder.own.target import Target
 from capture.recorder.own.torch_against_eager import AgainstEager
 from capture.recorder.own.torch_op_log import OperatorLog, Row, TensorAt
 from capture.recorder.own.torch_tensors_at import Values
 from capture.recorder.own.torch_values import find, loose_rows
+from capture.recorder.own.waiting import Waiting
 from tests.helpers.declared import Declared, graph
 from tests.recorder.own.conftest import Bench
 
