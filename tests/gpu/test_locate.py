@@ -22,10 +22,11 @@ def located(folder: Path, text: str, *options: str, function: str = "") -> dict[
     script = folder / "work.py"
     script.write_text(dedent(text), encoding="utf-8")
     target = f"{script}:{function}" if function else str(script)
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-P", "-m", "graphviz_app", "locate", "--json", *options, target],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=200,
