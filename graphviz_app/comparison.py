@@ -10,10 +10,11 @@ from capture.analysis import run_analysis
 from capture.compare import GraphDiff, GraphPair, Measure, NodeChange, RecordingDiff
 from capture.compare.changes import DurationChange, place
 from capture.compare.measures import Size
-from capture.compare.update import UpdateVerdict
 
 from . import result_text
 from .format import bytes_text, count_text, counted, duration_text, label_text, show, type_text
+from .verdict_text import setting_rows
+from .verdict_text import verdict_facts as verdict_facts
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 MOST_FIELDS = 4
@@ -147,7 +148,12 @@ def graph_section(pair: GraphPair, rows: int | None) -> Section:
         ]
         shown_rules = broken if rows is None else broken[:rows]
         tables.append(Table("Rules against an update", ("node", "rule", "found"), shown_rules))
-    if verdict.possible:
+    if verdict.settings and not verdict.possible and not verdict.obstacles:
+        title = "What would have to be set instead, node by node"
+        tables.append(
+            Table(title, ("call", "nodes", "fields"), setting_rows(verdict.settings, rows))
+        )
+    if verdict.possible and verdict.answer is None:
         found += [f"Not checked of the update: {words}." for words in verdict.unchecked]
     return Section(title, facts, tables, [*found, *diff.notes])
 
@@ -174,31 +180,6 @@ def size_text(item: Size) -> str:
     sign = "+" if change > 0 else "\N{MINUS SIGN}"
     before, after = bytes_text(item.before_bytes), bytes_text(item.after_bytes)
     return f"{before} {ARROW} {after} ({sign}{bytes_text(abs(change))})"
-
-
-def verdict_facts(verdict: UpdateVerdict) -> list[tuple[str, str]]:
-    """Return what is said of an update of the executable."""
-    if verdict.possible:
-        text = "the driver would take it, by the documented rules"
-    else:
-        rules = list(dict.fromkeys(item.rule for item in verdict.violations))
-        text = (
-            f"refused ({verdict.result}): {counted(len(verdict.violations), 'rule')} broken "
-            f"({', '.join(rule.replace('_', ' ') for rule in rules)})"
-        )
-    facts = [("cuGraphExecUpdate", text)]
-    if verdict.swaps and verdict.possible:
-        facts.append(
-            (
-                "beware",
-                f"{counted(len(verdict.swaps), 'node')} would run another kernel: the driver does "
-                f"not compare names",
-            )
-        )
-    if verdict.answer is not None:
-        facts.append(("the driver says", verdict.answer.result))
-    facts += [("instead", text) for text in verdict.instead]
-    return facts
 
 
 def _findings(diff: GraphDiff) -> Iterator[str]:
