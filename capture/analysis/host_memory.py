@@ -37,6 +37,10 @@ GONE = (
     "next pinned tensor of its size: keep the tensor for as long as the graph, and fill it with "
     "copy_() instead of making another."
 )
+INSIDE = (
+    "Pinned memory that was allocated inside the capture is kept for the graph by newer versions "
+    "of torch, and memory that was not pinned by torch has no tensor."
+)
 
 
 class _Owners:
@@ -122,6 +126,7 @@ def run(subject: Subject) -> Result:
         result.notes.append(WHY)
         result.notes += [SLOW] if PAGEABLE in kinds else []
         result.notes += [GONE] if kinds - {PAGEABLE} else []
+        result.notes += [INSIDE] if UNOWNED in kinds else []
     elif not memory.asked_ranges and copies:
         return Result.absent("CUDA could not be asked which host memory is pinned")
     else:

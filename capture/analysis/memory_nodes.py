@@ -36,7 +36,7 @@ FOREIGN_WHY = (
 )
 ONCE = (
     "While an executable of a graph with memory nodes exists, the graph cannot be instantiated a "
-    "second time, and such a graph can be neither cloned nor, before CUDA 12.9, become a child."
+    "second time, and such a graph can be neither cloned nor copied into another as a child."
 )
 
 

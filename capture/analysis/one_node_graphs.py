@@ -1,4 +1,4 @@
-"""Finding: a graph around one node, whose replay costs no less than launching the node."""
+"""Finding: a graph around one node, whose launch stands for one instead of many."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ COLUMNS = [
     Column("confidence", Unit.TEXT),
 ]
 WHY = (
-    "A graph saves CPU time when one launch stands for many. Launching a graph takes the CPU at "
-    "least as long as launching one kernel, and each graph has its own executable and pool. "
-    "Capture more of the work in one graph, or launch this node without one."
+    "A graph saves CPU time when one launch stands for many. Here it stands for one: what is saved "
+    "is the framework's own work for that call at most (on an H200 a replay took the CPU 4.6 µs "
+    "and one eager add 9.8 µs), and each graph has an executable of its own. Capture more of the "
+    "work in one graph."
 )
 MEASURED = "Launching this graph took the CPU {launch}; one eager call took {eager}."
 
@@ -64,7 +65,7 @@ def run(subject: Subject) -> Result:
     result.rows.append(row)
     result.node_marks, result.mark_name = [position], "alone in its graph"
     result.severity = Severity.NOTICE
-    result.summary = "The graph holds one node: its launch costs no less than the node's own."
+    result.summary = "The graph holds one node: one launch stands for one."
     result.notes.append(WHY)
     benchmark = subject.benchmark
     if benchmark is not None and benchmark.launch_cpu_ns:

@@ -15,6 +15,7 @@ from .record_stream import line_of
 from .subject import Subject
 
 PHILOX = "at::PhiloxCudaState"
+STATE_BYTES = 32
 COLUMNS = [
     Column("node", Unit.NODE),
     Column("name", Unit.TEXT),
@@ -49,6 +50,8 @@ class Philox(NamedTuple):
     intragraph: int
     captured: bool
     """Whether seed and offset are addresses, which torch fills before each replay."""
+    sure: bool = True
+    """Whether the kernel's signature says which parameter it is; otherwise its size did."""
 
 
 def philox_of(kernel: Kernel | None, arguments: bytes | None) -> Philox | None:
@@ -63,32 +66,35 @@ def philox_of(kernel: Kernel | None, arguments: bytes | None) -> Philox | None:
     --------
     >>> kernel = Kernel(name="_Z4drawN2at15PhiloxCudaStateE", parameters=[(0, 32)])
     >>> philox_of(kernel, struct.pack("<QQQ8s", 42, 0, 0, bytes(8)))
-    Philox(seed=42, offset=0, intragraph=0, captured=False)
+    Philox(seed=42, offset=0, intragraph=0, captured=False, sure=True)
     """
     if kernel is None or not arguments or "PhiloxCudaState" not in kernel.name:
         return None
     place = _parameter(kernel.name, tuple(kernel.parameters or ()))
     if place is None or place[0] + place[1] > len(arguments):
         return None
-    offset, size = place
+    offset, size, sure = place
     if size == 32:
         seed, start, inside, flag = struct.unpack_from("<QQQB", arguments, offset)
     elif size == 24:
         seed, start, inside, flag = struct.unpack_from("<QQIB", arguments, offset)
     else:
         return None
-    return Philox(seed, start, inside, flag == 1) if flag <= 1 else None
+    return Philox(seed, start, inside, flag == 1, sure) if flag <= 1 else None
 
 
 @lru_cache(maxsize=4096)
-def _parameter(name: str, parameters: tuple[tuple[int, int], ...]) -> tuple[int, int] | None:
+def _parameter(name: str, parameters: tuple[tuple[int, int], ...]) -> tuple[int, int, bool] | None:
+    """Return offset and size of the state, and whether the signature tells."""
     declared = signature(name)
-    if declared is None or len(declared) != len(parameters):
+    if declared is not None and len(declared) == len(parameters):
+        for type_, place in zip(declared, parameters, strict=True):
+            if type_.removesuffix(" const") == PHILOX:
+                return *place, True
         return None
-    for type_, place in zip(declared, parameters, strict=True):
-        if type_.removesuffix(" const") == PHILOX:
-            return place
-    return None
+    # Names with local types of anonymous namespaces cannot be read; the state's size is rare.
+    fit = [place for place in parameters if place[1] == STATE_BYTES]
+    return (*fit[0], False) if len(fit) == 1 else None
 
 
 class _Draw(NamedTuple):
@@ -139,7 +145,7 @@ def run(subject: Subject) -> Result:
     for node, position, state in draws:
         if not state.captured:
             how = f"{PHILOX} holds the numbers {state.seed} and {state.offset}"
-            add(node, position, CONSTANT, how, "", "certain")
+            add(node, position, CONSTANT, how, "", "certain" if state.sure else "likely")
         elif launched_by is not None:
             how = f"{PHILOX} holds addresses, which only torch's replay fills"
             add(node, position, launched_by[0], how, launched_by[1], launched_by[2])

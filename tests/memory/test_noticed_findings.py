@@ -180,6 +180,17 @@ def test_a_generator_whose_state_is_stored_in_the_graph() -> None:
     assert healthy.figures["draws"].value == 2
 
 
+def test_a_state_whose_signature_cannot_be_read_is_found_by_its_size() -> None:
+    name = "_ZN2at6native55_GLOBAL__N__drawEvlNS_15PhiloxCudaStateET1_T2_"
+    kernel = Kernel(name=name, parameters=[(0, 8), (8, 32), (40, 1)])
+    given = draw(False, 77)
+    assert given.arguments is not None
+    payload = KernelPayload(kernel=kernel, arguments=given.arguments + b"\0")
+    result = found("random_state", captured(payload))
+    assert [(row[0], row[5]) for row in result.rows] == [("0", "likely")]
+    assert result.severity is Severity.NOTICE
+
+
 def test_an_executable_that_is_launched_without_torch_repeats_its_numbers() -> None:
     taken = info(Noticed(), Later(executable_taken=LINE))
     (row,) = found("random_state", captured(draw(True)), taken).rows
