@@ -13,7 +13,6 @@ from capture.model import Recording
 from capture.writes import Watched, Writes
 from tests.helpers.recordings import chain, recording_of
 
-
 ADDRESSES = (4096, 8192, 512)
 
 
