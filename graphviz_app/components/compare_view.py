@@ -111,13 +111,26 @@ def tools(context: Context, compared: Compared, view: str) -> Component:
     state = context.state
     parts: list[Any] = [view_switch(VIEWS, view)]
     if state.body and view in ("", MERGED):
-        up, _, last = state.body.rpartition("/")[0].rpartition("/")
-        changes = {"body": up, "node": int(last) if last.isdecimal() else None}
-        parts.append(go_link(context, "Leave the body", changes, title="u", className="text-link"))
-        parts.append(html.Span(f"body {state.body}", className="absent"))
+        parts += bodies(context, compared)
     if view in ("", MERGED, TIMELINES) and not compared.nothing_to_draw:
         parts.append(legend(compared, state.body))
     return html.Div(parts, className="toolbar compare-tools")
+
+
+def bodies(context: Context, compared: Compared) -> list[Component]:
+    """Return the way out of a body, and into the others of its node."""
+    holder = context.state.body.rpartition("/")[0]
+    up, _, last = holder.rpartition("/")
+    node = int(last)
+    out = {"body": up, "node": node}
+    parts = [go_link(context, f"node {node}", out, title="Leave the body  u", className="crumb")]
+    for body in compared.levels[up].before.bodies_of(node):
+        path = f"{holder}/{body.index}"
+        if path in compared.levels:
+            names = "crumb here" if path == context.state.body else "crumb"
+            changes = {"body": path, "node": None}
+            parts.append(go_link(context, body.role, changes, className=names))
+    return [html.Div(parts, className="crumbs")]
 
 
 def legend(compared: Compared, body: str) -> Component:
@@ -146,17 +159,18 @@ def _counts(compared: Compared, body: str) -> dict[Mark, int]:
 def pane(context: Context, compared: Compared, side: Side) -> Component:
     """Return one picture with its heading."""
     pair, body = compared.pair, context.state.body
-    counts = compared.diff.counts
-    head = {
-        Side.BEFORE: ("Before", counted(counts.nodes_before, "node")),
-        Side.AFTER: ("After", counted(counts.nodes_after, "node")),
-        Side.BOTH: ("Both as one", counted(len(compared.merged(body)), "node")),
+    level = compared.levels[body]
+    words, nodes = {
+        Side.BEFORE: ("Before", len(level.before)),
+        Side.AFTER: ("After", len(level.after)),
+        Side.BOTH: ("Both as one", len(compared.merged(body))),
     }[side]
     return html.Div(
         className="compare-pane",
         children=[
             html.Div(
-                [html.B(head[0]), html.Span(head[1], className="absent")], className="pane-head"
+                [html.B(words), html.Span(counted(nodes, "node"), className="absent")],
+                className="pane-head",
             ),
             html.Div(
                 id=f"compare-{side}",

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from dash import Dash
 
 from graphviz_app import cli
+from graphviz_app.app import Settings
 from graphviz_app.commands.compare import FORMATS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -24,7 +26,8 @@ TWO = [
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    assert cli.main(["compare", *args]) == 0
+    form = [] if "--format" in args else ["--format", "text"]
+    assert cli.main(["compare", *args, *form]) == 0
     return capsys.readouterr().out
 
 
@@ -93,6 +96,34 @@ def test_html_escapes_what_files_say(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "&lt;script&gt;" in page
 
 
-def test_an_unknown_graph_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["compare", BATCHES, BATCHES, "--graph", "nope"]) == 1
+@pytest.mark.parametrize("form", [["--format", "text"], ["--no-browser", "--port", "0"]])
+def test_an_unknown_graph_is_one_line(form: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", BATCHES, BATCHES, "--graph", "nope", *form]) == 1
     assert "no graph 'nope'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "recordings", "start"),
+    [
+        ([COMPILED, BATCHES], 2, "compare?recording=compiled&after=batch-sizes"),
+        ([BATCHES, BATCHES], 2, "compare?recording=batch-sizes&after=batch-sizes-2"),
+        (
+            TWO,
+            1,
+            "compare?recording=batch-sizes&graph=examples/batch_sizes.py:main%230%2Bbatch%3D128"
+            "&after=batch-sizes&graph_after=examples/batch_sizes.py:main%233%2Bbatch%3D32",
+        ),
+    ],
+)
+def test_without_a_format_the_dashboard_opens_at_the_comparison(
+    args: list[str], recordings: int, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[tuple[int, str]] = []
+
+    def serve(app: Dash, settings: Settings) -> None:
+        options = app.layout.children[-1].children[0].children[1].data
+        served.append((len(options), settings.start))
+
+    monkeypatch.setattr("graphviz_app.server.serve", serve)
+    assert cli.main(["compare", *args, "--prefix", "/lens/"]) == 0
+    assert served == [(recordings, start)]
