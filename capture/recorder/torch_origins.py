@@ -37,6 +37,7 @@ KEY = "Fake"
 RESERVED = frozenset({"prim"})
 """Namespaces that torch lets nobody add to."""
 UNSEEN = (
+    "_reshape_alias",
     "_unsafe_view",
     "alias",
     "as_strided",
@@ -57,9 +58,9 @@ UNSEEN = (
     "view",
 )
 """Operators that are passed over: they launch nothing. Nor do derivatives, but for those of
-``expand`` and ``_unsafe_view``: matrix products call them, and their forward is found in what was
-called next to them. torch also makes tensor subclasses of what ``detach`` and ``alias`` return,
-which must not have been in Python."""
+``_reshape_alias``, ``expand`` and ``_unsafe_view``: matrix products call them, and their forward
+is found in what was called next to them. torch also makes tensor subclasses of what ``detach`` and
+``alias`` return, which must not have been in Python."""
 
 
 class Watcher:

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,16 +147,16 @@ def in_child(kind: str, cases: list[tuple[int, bool]]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def measure(cases: list[tuple[int, bool]], rounds: int) -> list[dict[str, Any]]:
-    """Let the three kinds take turns and compare medians over processes."""
+def measure(cases: list[tuple[int, bool]], rounds: int) -> Iterator[list[dict[str, Any]]]:
+    """Let the three kinds take turns; yield what is known after each round."""
     runs: dict[str, list[list[dict[str, Any]]]] = {kind: [] for kind in KINDS}
     for number in range(rounds):
         for kind in KINDS[number % 3 :] + KINDS[: number % 3]:
             runs[kind].append(in_child(kind, cases))
-    return [
-        compared(nodes, [runs[kind] for kind in KINDS], number)
-        for number, (nodes, _) in enumerate(cases)
-    ]
+        yield [
+            compared(nodes, [runs[kind] for kind in KINDS], at)
+            for at, (nodes, _) in enumerate(cases)
+        ]
 
 
 def compared(nodes: int, runs: list[list[list[dict[str, Any]]]], number: int) -> dict[str, Any]:
@@ -209,12 +209,13 @@ def main() -> None:
     from tests.gpu.conftest import environment
 
     cases = [(nodes, long_kernels) for nodes in arguments.nodes for long_kernels in (False, True)]
-    results = measure(cases, arguments.rounds)
+    about = environment()
+    for results in measure(cases, arguments.rounds):
+        document = {"benchmark": "tracing", **about, "results": results}
+        if arguments.out:  # each time: a run that is cut short has measured something
+            arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for result in results:
         print(json.dumps(result))
-    document = {"benchmark": "tracing", **environment(), "results": results}
-    if arguments.out:
-        arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
