@@ -1,7 +1,9 @@
 """What would have to be set in an executable, node by node, for it to do another graph's work.
 
 Source: CUDA Driver API 13, "Graph Management": the ``cuGraphExec*NodeSetParams`` calls and
-``cuGraphNodeSetEnabled``. No call adds a node, changes a dependency or a launch attribute.
+``cuGraphNodeSetEnabled``. No call adds a node, changes a dependency or a launch attribute. Nodes in
+bodies are set by their own handles, as a driver of CUDA 13.0 takes it, those of conditional nodes
+too; for a child graph ``cuGraphExecChildGraphNodeSetParams`` sets all of it at once.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ CALLS = {
     "batch_mem_op": "cuGraphExecBatchMemOpNodeSetParams",
     "external_semaphore_signal": "cuGraphExecExternalSemaphoresSignalNodeSetParams",
     "external_semaphore_wait": "cuGraphExecExternalSemaphoresWaitNodeSetParams",
-    "child_graph": "cuGraphExecChildGraphNodeSetParams",
 }
 """The call for each type of node."""
 
@@ -99,23 +100,16 @@ def plan(diff: GraphDiff, one_process: bool = False) -> Plan:
     }
     for level in diff.levels:
         for path, position, partner in _pairs(level):
-            root, _, inside = path.partition("/")
             type_ = level.before.topology.types[position]
             payloads = level.before.payloads[position], level.after.payloads[partner]
             wanted, why = _wanted(type_, payloads, fields.get(path, ()), one_process)
             obstacles.update(why)
             if not wanted:
                 continue
-            if inside:
-                outer = diff.levels[0].before.topology.types[int(root)]
-                if outer != "child_graph":
-                    obstacles[f"no call sets nodes in the bodies of {outer} nodes"] += 1
-                    continue
-                path, type_, wanted = root, outer, ("child graph",)
             call = CALLS.get(type_)
             if call is None:
                 obstacles[f"no call sets the parameters of {type_} nodes"] += 1
-            elif path not in groups[call, wanted][-1:]:
+            else:
                 groups[call, wanted].append(path)
     for change in diff.changes:
         if change.kind == "removed" and change.before is not None:

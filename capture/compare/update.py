@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,19 +12,15 @@ from ..nodes.kernel import KernelPayload
 from .answers import DriverAnswer
 from .diff import GraphDiff
 from .settings import Plan, Setting, instead, plan
+from .unchecked import Unchecked, other_priority
 from .update_pairs import update_pairs
 from .update_rules import RULES, broken_rules
 
 USE_NODE_PRIORITY = 8
-"""``CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY``; torch instantiates with it."""
+"""``CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY``."""
 
-DECIDING = {
-    "kernel": "cooperative",
-    "memcpy": "source",
-    "memset": "width",
-    "conditional": "kind",
-}
-"""A field of each type without which its rules cannot be checked."""
+ELSEWHERE = {"kernel": "kernel_context", "memcpy": "memory_device", "memset": "memory_device"}
+"""Rules that graphs captured on different devices break, by type of node."""
 
 
 class Violation(msgspec.Struct, kw_only=True, frozen=True):
@@ -128,19 +123,18 @@ def update_verdict(
     """
     violations: list[Violation] = []
     swaps: list[KernelSwap] = []
-    types: set[str] = set()
-    attributes: Counter[str] = Counter()
-    unread = resized = 0
+    unchecked = Unchecked()
     pending = [("", before, "", after)]
     if info_before is not None and info_after is not None:
         one, other = info_before.device, info_after.device
         if one is not None and other is not None and one != other:
-            violations.append(
-                _violation("kernel_context", f"captured on device {one}, and on device {other}")
-            )
+            words = f"captured on device {one}, and on device {other}"
+            present = {type_ for _, level in before.walk() for type_ in level.topology.types}
+            rules = dict.fromkeys(ELSEWHERE[type_] for type_ in ELSEWHERE if type_ in present)
+            violations += [_violation(rule, words) for rule in rules]
     while pending:
         path, left, other_path, right = pending.pop()
-        types |= {*left.topology.types, *right.topology.types}
+        unchecked.level(left, right)
         paired = update_pairs(left.topology, right.topology)
         for item in paired.mismatches:
             violations.append(
@@ -156,28 +150,21 @@ def update_verdict(
             if type_ != right.topology.types[there]:
                 continue
             payloads = left.payloads[here], right.payloads[there]
-            unread += type_ in DECIDING and any(
-                getattr(payload, DECIDING[type_], None) in (None, "") for payload in payloads
-            )
+            unchecked.pair(type_, *payloads, flags is not None)
             ends = f"{path}{here}", f"{other_path}{there}"
             violations += [
                 _violation(rule, words, *ends) for rule, words in broken_rules(type_, *payloads)
             ]
-            if _other_priority(*payloads):
-                if flags is None:
-                    attributes["priority"] += 1
-                elif flags & USE_NODE_PRIORITY:
-                    words = f"{payloads[0].priority} before, {payloads[1].priority} after"
-                    violations.append(_violation("kernel_priority", words, *ends))
+            if other_priority(*payloads) and flags is not None and flags & USE_NODE_PRIORITY:
+                words = f"{payloads[0].priority} before, {payloads[1].priority} after"
+                violations.append(_violation("kernel_priority", words, *ends))
             swaps += _swap(*payloads, *ends)
-            attributes.update(_other_attributes(*payloads))
-            resized += type_ == "mem_alloc" and _resized(*payloads)
         pending.extend(_bodies(paired.pairs, path, left, other_path, right, violations))
     made = None
     if diff is not None and diff.levels:
         made = plan(diff, one_process)
         elsewhere = dict.fromkeys(
-            item.words for item in violations if item.rule == "kernel_context"
+            item.words for item in violations if item.rule in ELSEWHERE.values()
         )
         made.obstacles.extend(elsewhere)
     result = RULES[violations[0].rule].result if violations else "SUCCESS"
@@ -186,7 +173,7 @@ def update_verdict(
         result=result,
         violations=violations,
         swaps=swaps,
-        unchecked=list(_unchecked(types, attributes, unread, resized)),
+        unchecked=list(unchecked.sentences()),
         instead=_instead(violations, diff, made) if violations else [],
         settings=made.settings if made is not None else [],
         obstacles=made.obstacles if made is not None else [],
@@ -232,58 +219,6 @@ def _swap(before: Any, after: Any, path: str, other_path: str) -> Iterator[Kerne
     one, other = before.kernel, after.kernel
     if one is not None and other is not None and one.name != other.name:
         yield KernelSwap(before=path, after=other_path, name_before=one.name, name_after=other.name)
-
-
-def _other_priority(before: Any, after: Any) -> bool:
-    if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
-        return False
-    return None not in (before.priority, after.priority) and before.priority != after.priority
-
-
-def _other_attributes(before: Any, after: Any) -> Iterator[str]:
-    """Yield attributes that differ and of which the documentation says nothing certain."""
-    if not isinstance(before, KernelPayload) or not isinstance(after, KernelPayload):
-        return
-    if before.cluster != after.cluster:
-        yield "cluster"
-    for name in {*before.attributes, *after.attributes}:
-        if before.attributes.get(name) != after.attributes.get(name):
-            yield name
-
-
-def _resized(before: Any, after: Any) -> bool:
-    one, other = getattr(before, "size_bytes", None), getattr(after, "size_bytes", None)
-    return None not in (one, other) and one != other
-
-
-def _unchecked(
-    types: set[str], attributes: Counter[str], unread: int, resized: int
-) -> Iterator[str]:
-    if resized:
-        yield (
-            f"{resized:,} allocations have another size; the documentation does not say whether "
-            f"that may change"
-        )
-    if unread:
-        yield f"the parameters of {unread:,} nodes, which were not read in full"
-    if "kernel" in types:
-        yield (
-            "whether functions belong to the same context, and use dynamic parallelism or launch "
-            "graphs from the device: recordings do not tell"
-        )
-    if types & {"memcpy", "memset"}:
-        yield "whether operands of copies and memsets were allocated in the same contexts"
-    if attributes["priority"]:
-        yield (
-            f"the priority of {attributes['priority']:,} kernels differs, which is refused when "
-            f"the executable was instantiated to use node priorities"
-        )
-    for name, count in attributes.items():
-        if name != "priority":
-            yield (
-                f"the launch attribute {name} of {count:,} kernels differs; the documentation "
-                f"does not say which attributes may change"
-            )
 
 
 def _instead(violations: list[Violation], diff: GraphDiff | None, made: Plan | None) -> list[str]:

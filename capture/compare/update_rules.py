@@ -63,6 +63,9 @@ RULES = {
         "PARAMETERS_CHANGED",
         documented=False,
     ),
+    "memory_device": Rule(
+        "the device on which a copy's or memset's memory lies cannot change", "PARAMETERS_CHANGED"
+    ),
     "memset_dimensions": Rule(
         "of a memset of two dimensions only address and value can change",
         "PARAMETERS_CHANGED",
@@ -76,7 +79,7 @@ RULES = {
         "the number of external semaphores cannot change", "PARAMETERS_CHANGED"
     ),
     "conditional_parameters": Rule(
-        "the parameters of a conditional node cannot change", "PARAMETERS_CHANGED"
+        "the parameters of a conditional node cannot change", "NOT_SUPPORTED"
     ),
 }
 

@@ -231,3 +231,5 @@ class UpdateAnswer(NamedTuple):
     """Handle of the node in the graph that the update was to bring, 0 where none was named."""
     from_node: int = 0
     """Handle of the node that its dependency comes from."""
+    error: str = ""
+    """Name of the call's own error where it filled in no result."""

@@ -52,7 +52,11 @@ class ReplayCalls:
         code = self.entry.get("cuGraphExecUpdate")(executable, graph, information)
         number, node, from_node = _UPDATE.unpack(information.raw)
         if code not in (0, _UPDATE_FAILURE) and not number:
-            raise self.entry.error("cuGraphExecUpdate", code)
+            error = self.entry.error("cuGraphExecUpdate", code)
+            # So a driver of CUDA 13.0 answers for device-updatable kernels.
+            if code == NOT_SUPPORTED:
+                return UpdateAnswer("NOT_SUPPORTED", error=error.name)
+            raise error
         known = 0 <= number < len(UPDATE_RESULTS)
         result = UPDATE_RESULTS[number] if known else f"RESULT_{number}"
         return UpdateAnswer(result, node, from_node)

@@ -31,7 +31,8 @@ class ReplayDriver(Driver, Protocol):
         Raises
         ------
         DriverError
-            The driver did not even answer, such as for a handle that is none.
+            The driver did not even answer, such as for a handle that is none. That it does not
+            support the update is an answer.
         """
         ...
 

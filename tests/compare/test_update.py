@@ -114,10 +114,18 @@ def test_another_device_stands_against_it() -> None:
     first, second = (GraphInfo(key="a", name="a", device=device) for device in (0, 1))
     verdict = update_verdict(kernels("a"), kernels("a"), first, second)
     assert [item.rule for item in verdict.violations] == ["kernel_context"]
+    verdict = update_verdict(one("memset", fill()), one("memset", fill()), first, second)
+    assert verdict.result == "PARAMETERS_CHANGED"
 
 
 def test_every_rule_has_a_pair() -> None:
-    assert set(RULES) == {*BROKEN, "edge_data", "kernel_context", "kernel_priority"}
+    assert set(RULES) == {
+        *BROKEN,
+        "edge_data",
+        "kernel_context",
+        "kernel_priority",
+        "memory_device",
+    }
 
 
 @pytest.mark.parametrize(
@@ -235,15 +243,12 @@ def test_why_only_a_new_instantiate_helps(before: Graph, after: Graph, why: str)
     assert why in text
 
 
-def test_nodes_of_a_child_graph_are_set_with_it() -> None:
-    def inside(scalar: int) -> Graph:
-        body = Body(node=0, index=0, role="child", graph=chain([launch("a_kernel", scalar=scalar)]))
-        return graph(["child_graph"], [], bodies=[body])
-
-    verdict = verdict_of(inside(1), inside(2))
-    assert sets(verdict) == [("cuGraphExecChildGraphNodeSetParams", ("child graph",), ["0"])]
-
-
-def test_nodes_of_a_conditional_body_have_no_call() -> None:
+def test_nodes_in_bodies_are_set_by_their_own_path() -> None:
     before, after = (conditional(chain([launch("a_kernel", scalar=s)])) for s in (1, 2))
-    assert "bodies of conditional nodes" in verdict_of(before, after).obstacles[0]
+    assert [item[2] for item in sets(verdict_of(before, after))] == [["0/0/0"]]
+
+
+def test_the_order_of_dependencies_is_told_as_unchecked() -> None:
+    joined, plain = graph(["kernel"] * 3, [(0, 2), (1, 2)]), kernels("ab")
+    assert any("order in which" in words for words in update_verdict(joined, joined).unchecked)
+    assert not any("order in which" in words for words in update_verdict(plain, plain).unchecked)

@@ -86,7 +86,7 @@ class ReplayContract:
         with device_memory(driver) as address:
             before, after = (world.build(graph([setting(address, value)], [])) for value in (7, 9))
             executable = driver.instantiate(before)
-            assert driver.update(executable, after) == ("SUCCESS", 0, 0)
+            assert driver.update(executable, after)[:3] == ("SUCCESS", 0, 0)
             driver.launch(executable, 0)
             driver.synchronize(0)
             assert contents(driver, address, 16) == b"\x09" * 16
@@ -99,7 +99,7 @@ class ReplayContract:
             after = world.build(graph([setting(address, 1), Declared("empty")], [(0, 1)]))
             executable = driver.instantiate(before)
             answer = driver.update(executable, after)
-            assert answer == ("NODE_TYPE_CHANGED", driver.nodes(after)[0], 0)
+            assert answer[:3] == ("NODE_TYPE_CHANGED", driver.nodes(after)[0], 0)
             driver.destroy_executable(executable)
             more = world.build(graph([Declared("empty")] * 3, [(0, 1), (1, 2)]))
             executable = driver.instantiate(before)

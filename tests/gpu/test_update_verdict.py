@@ -17,6 +17,7 @@ import pytest
 from capture.compare import update_verdict
 from capture.driver.cuda_bindings import CudaDriver
 from capture.extract import Extraction, extract
+from capture.model import GraphInfo
 from tests.compare.update_report import ENVIRONMENT, EXPLAINED, REPORT, UNASKED, entry_of
 from tests.gpu.conftest import environment
 from tests.gpu.real_world import RealWorld
@@ -30,7 +31,7 @@ def world(gpu: CudaDriver) -> RealWorld:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(world: RealWorld) -> Iterator[RealWorld]:
+def other_context(world: RealWorld) -> Iterator[RealWorld]:
     """Return a world in another context of the same device."""
     cuda = world.cuda
     try:
@@ -41,6 +42,20 @@ def elsewhere(world: RealWorld) -> Iterator[RealWorld]:
     own = checked(cuda.cuCtxPopCurrent())
     yield made
     checked(cuda.cuCtxDestroy(own))
+
+
+@pytest.fixture(scope="module")
+def other_device(world: RealWorld) -> Iterator[RealWorld]:
+    """Return a world on another device."""
+    cuda = world.cuda
+    if len(world.driver.devices()) < 2:
+        pytest.skip("there is one device only")
+    device = checked(cuda.cuDeviceGet(1))
+    checked(cuda.cuCtxPushCurrent(checked(cuda.cuDevicePrimaryCtxRetain(device))))
+    made = RealWorld()
+    checked(cuda.cuCtxPopCurrent())
+    yield made
+    checked(cuda.cuDevicePrimaryCtxRelease(device))
 
 
 class Report:
@@ -97,7 +112,7 @@ def test_the_driver_answers_what_is_predicted(
         pair: Pair = PAIRS[name](world)
         before = world.build(pair.before)
         if pair.elsewhere:
-            other: RealWorld = request.getfixturevalue("elsewhere")
+            other: RealWorld = request.getfixturevalue(f"other_{pair.elsewhere}")
             checked(world.cuda.cuCtxPushCurrent(world.cuda.CUcontext(other.context)))
             try:
                 after = other.build(PAIRS[name](other).after)
@@ -112,9 +127,13 @@ def test_the_driver_answers_what_is_predicted(
     answer = driver.update(executable, after)
     driver.destroy_executable(executable)
     one, two = extract(driver, before), extract(driver, after)
-    verdict = update_verdict(one.graph, two.graph, flags=pair.flags)
+    infos = [GraphInfo(key="", name="", device=number) for number in range(2)]
+    second = infos[1] if pair.elsewhere == "device" else infos[0]
+    verdict = update_verdict(one.graph, two.graph, infos[0], second, flags=pair.flags)
     for handle in (before, after):
         driver.destroy(handle)
     entry = entry_of(name, verdict, answer.result, path_of(two, answer.node))
+    if answer.error:
+        entry["error"] = answer.error
     report.put(name, entry)
     assert entry["agrees"] != (name in EXPLAINED), entry

@@ -54,14 +54,15 @@ class Pair(NamedTuple):
     before, after : Graph
     flags : int
         With which the executable is made.
-    elsewhere : bool
-        Functions and memory of `after` belong to another context of the device.
+    elsewhere : str
+        Functions and memory of `after` belong to another ``"context"`` of the device, or to
+        another ``"device"``.
     """
 
     before: Graph
     after: Graph
     flags: int = 0
-    elsewhere: bool = False
+    elsewhere: str = ""
 
 
 Make = Callable[[UpdateWorld], Pair]
@@ -296,8 +297,11 @@ KERNELS: dict[str, Make] = {
     ),
     "kernel, function launches graphs": nodes(named("nothing"), named("launches_graph")),
     "kernel, function changes nodes": nodes(named("nothing"), named("updates_node")),
+    "kernel, function of another device": lambda w: Pair(
+        one(kernel(w)), one(kernel(w)), elsewhere="device"
+    ),
     "kernel, function of another context": lambda w: Pair(
-        one(kernel(w)), one(kernel(w)), elsewhere=True
+        one(kernel(w)), one(kernel(w)), elsewhere="context"
     ),
 }
 COPIES: dict[str, Make] = {
@@ -323,8 +327,11 @@ COPIES: dict[str, Make] = {
     "memcpy of two dimensions, other destination": nodes(plane, to("buffer", plane)),
     "memcpy becomes two-dimensional": nodes(memcpy, plane),
     "memcpy becomes flat": nodes(plane, memcpy),
+    "memcpy, memory of another device": lambda w: Pair(
+        one(memcpy(w)), one(memcpy(w)), elsewhere="device"
+    ),
     "memcpy, memory of another context": lambda w: Pair(
-        one(memcpy(w)), one(memcpy(w)), elsewhere=True
+        one(memcpy(w)), one(memcpy(w)), elsewhere="context"
     ),
     "memset, equal": both(fill),
     "memset, other value": both(fill, value=9),
@@ -344,7 +351,12 @@ COPIES: dict[str, Make] = {
     "memset of two dimensions, other size of elements": both(memset, element_bytes=4),
     "memset becomes two-dimensional": nodes(fill, memset),
     "memset becomes flat": nodes(memset, fill),
-    "memset, memory of another context": lambda w: Pair(one(fill(w)), one(fill(w)), elsewhere=True),
+    "memset, memory of another device": lambda w: Pair(
+        one(fill(w)), one(fill(w)), elsewhere="device"
+    ),
+    "memset, memory of another context": lambda w: Pair(
+        one(fill(w)), one(fill(w)), elsewhere="context"
+    ),
 }
 OTHERS: dict[str, Make] = {
     "empty, equal": nodes(empty, empty),
