@@ -124,10 +124,9 @@ def accesses(
                 how = "declared"  # of rows that lie apart only the direction is known
             elif ways is None:
                 does, may, how = UNKNOWN
-            elif argument in ways.outputs_first:
+            elif argument in ways.outputs_first and not guess:
                 does, may, how = OUTPUT if argument not in met else INPUT
                 met.add(argument)
-                guess = False
             else:
                 does, may, how = ways.of(argument, offset)
             if life >= 0 and first.setdefault(life, position) == position and not does:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
+from .layouts import is_array, operands_of
 
 READ, WRITE = 1, 2
 BOTH = READ | WRITE
@@ -51,11 +52,6 @@ _NAMED = (
 )
 OUTPUT = Direction(WRITE, WRITE, "convention")
 INPUT = Direction(READ, READ, "convention")
-# What they capture: sizes and strides, then the array of pointers.
-_STRIDED = re.compile(r"\belementwise_kernel<[^(]*?gpu_kernel_impl(?:_nocast)?<")
-_ELEMENTWISE = re.compile(r"\b(?:vectorized|unrolled)_elementwise_kernel<")
-POINTERS = re.compile(r"(?:std::array|at::detail::Array)<char\*, \d+[a-z]*>\Z")
-"""Types of parameters that are pointers one after another."""
 _TENSOR = re.compile(r"at::cuda::detail::TensorInfo<(?:.*?)( const)?, \w[\w ]*>\Z")
 
 
@@ -80,17 +76,16 @@ class Directions:
         declared = signature(kernel.name)
         if declared is not None and len(declared) == len(layout):
             text = demangle(kernel.name)
-            elementwise, strided = bool(_ELEMENTWISE.search(text)), bool(_STRIDED.search(text))
-            for index, type_ in enumerate(declared):
-                plain = type_.removesuffix(" const").strip()
-                if plain.endswith("*"):
-                    pointee = plain[:-1].rstrip()
-                    self._of[index] = _CONST if pointee.endswith("const") else _POINTER
-                elif (elementwise and POINTERS.match(plain)) or (strided and index == 1):
+            for index, (type_, (offset, size)) in enumerate(zip(declared, layout, strict=True)):
+                kind = type_.removesuffix(" const").strip()
+                if is_array(text, index, size) or operands_of(text, index, size):
                     self.outputs_first.add(index)
-                elif tensor := _TENSOR.match(plain):
+                elif kind.endswith("*") and size == 8:
+                    pointee = kind[:-1].rstrip()
+                    self._of[index] = _CONST if pointee.endswith("const") else _POINTER
+                elif tensor := _TENSOR.match(kind):
                     self._of[index] = _CONST if tensor[1] else _POINTER
-                    self._first[index] = layout[index][0]
+                    self._first[index] = offset
         elif names:
             self._name(layout, names)
 

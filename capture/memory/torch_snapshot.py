@@ -6,6 +6,7 @@ What comes in may be from a file of unknown origin: every value is checked befor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import FormatError, TooLargeError
@@ -26,6 +27,8 @@ MAX_TEXT = 4096
 """Characters kept of a file's or function's name."""
 MAX_ROWS = 4_000_000
 """Blocks or events of one snapshot."""
+OWN_CODE = f"{Path(__file__).absolute().parents[1] / 'recorder'}/"
+"""Where our own frames are from, which stand between an operator and the line that called it."""
 
 _STATES = {
     "active_allocated": 0,
@@ -62,7 +65,7 @@ class Tables:
     def stack(self, frames: Any) -> int:
         """Return the place of a stack of torch's frames; -1 for one without a line of Python.
 
-        C++ frames have no line, and are left out.
+        C++ frames have no line, and are left out, and so are frames of our recorder.
         """
         if not isinstance(frames, (list, tuple)) or not frames:
             return -1
@@ -93,7 +96,7 @@ class Tables:
         file = frame.get("filename")
         if type(line) is not int or line <= 0 or not isinstance(file, str):
             return None
-        if file.endswith((".cpp", ".cc", ".cu", ".h", ".hpp", ".cuh")):
+        if file.endswith((".cpp", ".cc", ".cu", ".h", ".hpp", ".cuh")) or file.startswith(OWN_CODE):
             return None
         function = frame.get("name")
         name = function[:MAX_TEXT] if isinstance(function, str) else ""

@@ -6,18 +6,9 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..arguments import signature
 from ..model import Graph, Kernel
 from .addresses import END, LOWEST
-from .directions import POINTERS
-
-_SCALARS = frozenset(
-    (
-        *("bool", "char", "signed char", "unsigned char", "short", "unsigned short"),
-        *("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"),
-        *("float", "double", "__half", "c10::Half", "c10::BFloat16"),
-    )
-)
+from .layouts import UNKNOWN, Layout, Slot, layout_of
 
 
 class Word(NamedTuple):
@@ -46,10 +37,10 @@ def words(graph: Graph) -> Iterator[Word]:
     """Yield every word of a graph that may be an address, in creation order, bodies included.
 
     Of kernel arguments, words at multiples of 8 bytes that lie where CUDA places memory, except
-    those of a parameter that the kernel's own signature declares to be a number. What else the
-    signature does not declare to be a pointer is a guess.
+    those that :mod:`capture.memory.layouts` knows to be numbers. What it does not know to be a
+    pointer is a guess.
     """
-    known: dict[int, tuple[Kernel, list[tuple[int, int, int, bool]] | None]] = {}
+    known: dict[int, tuple[Kernel, Layout]] = {}
     for path, level in graph.walk():
         prefix = f"{path}/" if path else ""
         types = level.topology.types
@@ -60,53 +51,30 @@ def words(graph: Graph) -> Iterator[Word]:
             if types[position] == "kernel":
                 arguments = getattr(payload, "arguments", None)
                 if arguments:
-                    yield from _of_kernel(node, arguments, payload.kernel, known)
+                    yield from _of_kernel(node, arguments, payload, known)
             else:
                 yield from _of_other(node, types[position], payload)
 
 
 def _of_kernel(
-    node: str,
-    arguments: bytes,
-    kernel: Kernel | None,
-    known: dict[int, tuple[Kernel, list[tuple[int, int, int, bool]] | None]],
+    node: str, arguments: bytes, payload: Any, known: dict[int, tuple[Kernel, Layout]]
 ) -> Iterator[Word]:
     found = struct.unpack_from(f"<{len(arguments) // 8}Q", arguments)
-    layout = None
+    slots: list[Slot] = []
+    kernel = payload.kernel
     if kernel is not None:
         entry = known.get(id(kernel))
         if entry is None:
-            entry = known[id(kernel)] = kernel, _layout(kernel)
+            entry = known[id(kernel)] = kernel, layout_of(kernel)
         layout = entry[1]
+        slots = layout.slots if layout[1] is None else layout.of_launch(arguments, payload.grid)
+    covered = len(slots)
+    make = Word._make
     for index, address in enumerate(found):
-        if not LOWEST <= address < END:
-            continue
-        offset = 8 * index
-        parameter, guess = -1, True
-        for place, start, end, meaning in layout or ():
-            if start <= offset < end:
-                parameter, guess = place, not meaning
-                break
-        else:
-            yield Word(node, address, "argument", -1, offset, guess=True)
-            continue
-        if parameter >= 0:
-            yield Word(node, address, "argument", parameter, offset, guess=guess)
-
-
-def _layout(kernel: Kernel) -> list[tuple[int, int, int, bool]]:
-    """Return (index, first byte, end, whether it is a pointer); numbers have index -1."""
-    parameters = kernel.parameters or []
-    declared = signature(kernel.name)
-    if declared is None or len(declared) != len(parameters):
-        declared = [""] * len(parameters)
-    found = []
-    for index, ((offset, size), type_) in enumerate(zip(parameters, declared, strict=True)):
-        plain = type_.removesuffix(" const").removeprefix("const ").strip()
-        is_number = plain in _SCALARS
-        is_pointer = plain.endswith("*") or POINTERS.match(plain) is not None
-        found.append((-1 if is_number else index, offset, offset + size, is_pointer))
-    return found
+        if LOWEST <= address < END:
+            slot = slots[index] if index < covered else UNKNOWN
+            if slot is not None:
+                yield make((node, address, "argument", slot[0], 8 * index, None, None, slot[1], ""))
 
 
 def _of_other(node: str, type_: str, payload: Any) -> Iterator[Word]:

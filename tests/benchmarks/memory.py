@@ -1,12 +1,13 @@
 """Cost of the analyses of memory on a big graph, against networkx ``topological_sort`` of it.
 
-    python -m tests.benchmarks.memory [-o RESULTS.json] [--nodes 100000] [--runs 3]
+    python -m tests.benchmarks.memory [-o RESULTS.json] [--nodes 100000] [--runs 3] [--lanes 1 8]
 
-The graph and its memory are synthetic: a chain in which every twentieth node is a copy and all
-others are kernels with two pointers each into 20,000 blocks, all of them allocated, as in a healthy
-graph. In a chain every pair of nodes is ordered, which is seen at once; branches cost more. Both
-sides run in turn, in one process. "resolve" is shared by the analyses below it and counted once.
-Needs no GPU.
+The graph and its memory are synthetic: chains side by side in which every twentieth node is a copy
+and all others are kernels with two pointers each into 20,000 blocks, all of them allocated, and no
+chain uses another's, as in a healthy graph. In one chain every pair of nodes is ordered, which is
+seen at once; branches cost more. Measured are all analyses of one graph that need memory or look
+for faults. Both sides run in turn, in one process. What several analyses share ("resolve", and what
+each node touches) is counted once. Needs no GPU.
 """
 
 from __future__ import annotations
@@ -27,28 +28,29 @@ from typing import Any
 import networkx
 
 from capture import __version__
-from capture.analysis import Subject, run_analysis
+from capture.analysis import Scope, Subject, analyses, run_analysis
 from capture.memory.addresses import addresses
 from capture.memory.torch_snapshot import Tables, add_segments
 from capture.memory_map import Memory
-from capture.model import Graph, Kernel
+from capture.model import EvidenceKind, Graph, Kernel
 from capture.nodes.kernel import KernelPayload
 from tests.helpers import synthetic_memory as made
 
 GOAL_RATIO = 20
 SEGMENTS, BLOCKS = 20, 1000
-ANALYSES = (
-    "pools",
-    "pointed_at",
-    "stale_pointers",
-    "host_memory",
-    "unordered_writes",
-    "empty_graph",
-)
 
 
-def subject_of(nodes: int) -> tuple[Graph, Memory]:
-    """Return a synthetic chain and the memory that it points into."""
+def names() -> list[str]:
+    """Return the analyses of one graph that need memory, or look for faults."""
+    return [
+        name
+        for name, entry in analyses().items()
+        if entry.scope is Scope.GRAPH and (EvidenceKind.MEMORY in entry.needs or entry.finding)
+    ]
+
+
+def subject_of(nodes: int, lanes: int = 1) -> tuple[Graph, Memory]:
+    """Return synthetic chains and the memory that they point into."""
     random_ = random.Random(1)
     memory = made.memory()
     blocks = [(512, "active_allocated")] * BLOCKS
@@ -57,7 +59,10 @@ def subject_of(nodes: int) -> tuple[Graph, Memory]:
     kernels = [Kernel(name=made.SCALE, parameters=[(0, 8), (8, 8), (16, 8)]) for _ in range(50)]
     payloads: list[Any] = []
     for node in range(nodes):
-        here, there = (random_.choice(starts) + 512 * random_.randrange(BLOCKS) for _ in range(2))
+        here, there = (
+            random_.choice(starts) + 512 * random_.randrange(node % lanes, BLOCKS, lanes)
+            for _ in range(2)
+        )
         if node % 20 == 0:
             payloads.append(made.copy(here, there, 512))
             continue
@@ -69,7 +74,12 @@ def subject_of(nodes: int) -> tuple[Graph, Memory]:
                 block=(1, 1, 1),
             )
         )
-    return made.graph(payloads, [(node, node + 1) for node in range(nodes - 1)]), memory
+    return made.graph(payloads, edges_of(nodes, lanes)), memory
+
+
+def edges_of(nodes: int, lanes: int) -> list[tuple[int, int]]:
+    """Return the edges of chains whose nodes take turns."""
+    return [(node, node + lanes) for node in range(nodes - lanes)]
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -79,12 +89,12 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.process_time() - started
 
 
-def measure(nodes: int, runs: int) -> dict[str, list[float]]:
+def measure(nodes: int, runs: int, lanes: int = 1) -> dict[str, list[float]]:
     """Return the CPU time of every part, per run."""
-    graph, memory = subject_of(nodes)
+    graph, memory = subject_of(nodes, lanes)
     peer: Any = networkx.DiGraph()
     peer.add_nodes_from(range(nodes))
-    peer.add_edges_from((node, node + 1) for node in range(nodes - 1))
+    peer.add_edges_from(edges_of(nodes, lanes))
     found: dict[str, list[float]] = {}
 
     def note(name: str, call: Callable[[], Any]) -> None:
@@ -95,7 +105,8 @@ def measure(nodes: int, runs: int) -> dict[str, list[float]]:
         note("topological_sort", lambda: list(networkx.topological_sort(peer)))
         note("addresses, in the recorder", lambda: addresses(graph))
         note("resolve", lambda subject=subject: subject.pointers)  # type: ignore[misc]
-        for name in ANALYSES:
+        note("what nodes touch", lambda subject=subject: subject.cells)  # type: ignore[misc]
+        for name in names():
             note(name, lambda name=name, subject=subject: run_analysis(name, subject))  # type: ignore[misc]
     return found
 
@@ -106,24 +117,25 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--lanes", type=int, nargs="+", default=[1, 8])
     options = parser.parse_args()
-    found = measure(options.nodes, options.runs)
-    base = statistics.median(found["topological_sort"])
-    ratios = {name: statistics.median(times) / base for name, times in found.items()}
-    total = sum(ratios[name] for name in ("resolve", *ANALYSES))
-    for name, ratio in ratios.items():
-        print(f"{name:28} {ratio * base:8.3f} s {ratio:8.1f}x")
-    print(
-        f"{'resolve and all analyses':28} {total * base:8.3f} s {total:8.1f}x, goal {GOAL_RATIO}x"
-    )
+    results = []
+    for lanes in options.lanes:
+        found = measure(options.nodes, options.runs, lanes)
+        base = statistics.median(found["topological_sort"])
+        ratios = {name: statistics.median(times) / base for name, times in found.items()}
+        total = sum(ratios[name] for name in ("resolve", "what nodes touch", *names()))
+        print(f"{lanes} chains of {options.nodes:,} nodes together")
+        for name, ratio in ratios.items():
+            print(f"  {name:28} {ratio * base:8.3f} s {ratio:8.1f}x")
+        print(f"  {'all analyses':28} {total * base:8.3f} s {total:8.1f}x, goal {GOAL_RATIO}x")
+        results.append({"lanes": lanes, "seconds": found, "ratios": ratios, "total_ratio": total})
     if options.output:
         document = {
             "benchmark": "memory",
             "nodes": options.nodes,
             "runs": options.runs,
-            "seconds": found,
-            "ratios": ratios,
-            "total_ratio": total,
+            "results": results,
             "goal_ratio": GOAL_RATIO,
             "python": platform.python_version(),
             "networkx": version("networkx"),

@@ -10,8 +10,9 @@ A pointer is a word of a node that was resolved to memory. It is right if it lie
 
 - in a tensor of the call, or in the storage of one;
 - in memory that the call allocated for itself, by torch's memory history;
-- in a workspace: a block that no noted tensor of the graph lies in, and that only nodes of cuBLAS,
-  cuDNN, or random number operators point into.
+- in a workspace: of a node of cuBLAS or cuDNN, memory that an earlier call of those allocated for
+  itself and still holds; or a block that no noted tensor of the graph lies in, and that only nodes
+  of those and of operators with random numbers (which read the generator's state) point into.
 
 Precision is the share of right pointers. Recall is the share of a call's tensors on the device that
 a pointer of its nodes leads into. Operators need not pass every tensor on (a statistic that is only
@@ -32,6 +33,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,7 @@ GOAL = 0.99
 SLACK_US = 2
 """torch's memory history and Python do not read the same clock."""
 MOST_EXAMPLES = 12
+WITH_WORKSPACES = frozenset(("cuBLASLt", "cuDNN"))
 _CUDNN = ("cudnn", "fprop", "dgrad", "wgrad", "implicit_convolve", "nchwtonhwc", "nhwctonchw")
 _CUBLAS = ("nvjet", "cublas", "gemm", "gemv", "splitk", "cutlass")
 
@@ -116,12 +119,22 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 class Temporaries:
-    """Memory that calls allocated for themselves."""
+    """Memory that calls allocated for themselves.
 
-    def __init__(self, memory: Memory, calls: Sequence[Call]) -> None:
+    Parameters
+    ----------
+    memory : Memory
+    calls : sequence of Call
+    with_workspaces : set of int
+        Ids of the calls of libraries that keep workspaces.
+    """
+
+    def __init__(self, memory: Memory, calls: Sequence[Call], with_workspaces: set[int]) -> None:
         ordered = sorted(calls, key=lambda call: call.begun_us)
         begins = [call.begun_us for call in ordered]
         self._of: dict[int, list[tuple[int, int]]] = {}
+        self._kept: list[tuple[int, int, int, float]] = []
+        """Workspaces: start, end, and from when to when they were held."""
         events = memory.events
         for item in lifetimes(events) if events is not None else ():
             assert events is not None
@@ -132,10 +145,23 @@ class Temporaries:
                 if at_us <= call.ended_us + SLACK_US:
                     span = item.address, item.address + item.size_bytes
                     self._of.setdefault(id(call), []).append(span)
+                    given = any(span[0] <= r.start < span[1] for r in call.ranges)
+                    if id(call) in with_workspaces and not given:
+                        end_us = events.at_us[item.freed] if item.freed is not None else inf
+                        self._kept.append((*span, at_us, end_us))
 
     def hold(self, call: Call, address: int) -> bool:
         """Say whether an address lies in what a call allocated."""
         return any(start <= address < end for start, end in self._of.get(id(call), ()))
+
+    def hold_workspace(self, call: Call, address: int) -> bool:
+        """Say whether an address lies in a workspace that was held when a call was made."""
+        return any(
+            start <= address < end
+            and from_us <= call.ended_us + SLACK_US
+            and call.begun_us <= to_us
+            for start, end, from_us, to_us in self._kept
+        )
 
 
 def score_graph(
@@ -163,7 +189,12 @@ def score_graph(
         for node in nodes
     }
     workspaces = _workspaces(pointers, captured, library)
-    temporaries = Temporaries(memory, [calls[row] for row in nodes_of])
+    kept = {
+        id(calls[row])
+        for row, nodes in nodes_of.items()
+        if not {library[node] for node in nodes}.isdisjoint(WITH_WORKSPACES)
+    }
+    temporaries = Temporaries(memory, [calls[row] for row in nodes_of], kept)
     scores: dict[str, Score] = {}
     examples: list[str] = []
     for row, nodes in nodes_of.items():
@@ -173,6 +204,9 @@ def score_graph(
             score.nodes += 1
             for pointer in pointers.get(node, ()):
                 why = _right(pointer, call, temporaries, workspaces)
+                if not why and id(call) in kept:
+                    held_ = temporaries.hold_workspace(call, pointer.word.address)
+                    why = "workspace" if held_ else ""
                 if why:
                     score.right[why] += 1
                 else:
@@ -189,7 +223,8 @@ def score_graph(
                 score.found += 1
             elif any(start.to_bytes(8, "little") in data for data in raw):
                 score.missed += 1
-                examples.append(f"MISSED {owner} {call.name} 0x{start:x} of node {nodes}")
+                names = sorted({demangle(_name(graph, node))[:160] for node in nodes})
+                examples.append(f"MISSED {owner} {call.name} of {end - start} {names}")
             else:
                 score.not_passed += 1
                 what = next(r.what for r in call.ranges if (r[0], r[1]) == (start, end))
@@ -240,7 +275,7 @@ def _workspaces(
     return {
         start
         for (start, size), kinds in users.items()
-        if kinds <= {"cuBLASLt", "cuDNN", "random"} and not _any_in(starts, start, start + size)
+        if kinds <= {*WITH_WORKSPACES, "random"} and not _any_in(starts, start, start + size)
     }
 
 
@@ -267,9 +302,9 @@ def _wrong_text(graph: Graph, node: int, call: Call, pointer: Pointer, library: 
     word, place = pointer
     name = demangle(_name(graph, node))
     return (
-        f"WRONG {library} node {node} {call.name} argument {word.argument} byte "
-        f"{word.offset_bytes} guess {word.guess}: 0x{word.address:x} in {place.kind} {place.state} "
-        f"{place.pool} 0x{place.start:x} + {place.size_bytes} {place.name!r} | {name[:160]}"
+        f"WRONG {library} {call.name} argument {word.argument} byte {word.offset_bytes}"
+        f"{'' if word.guess else ' declared'} in {place.kind} {place.state} {place.pool} of "
+        f"{place.size_bytes} {place.name!r} | {name[:160]}"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import capture
@@ -110,6 +110,7 @@ def test_a_kernel_may_race_with_a_memset() -> None:
     assert result.severity is Severity.NOTICE
 
 
+@settings(deadline=None)
 @given(dags(), st.data())
 def test_unordered_pairs_are_those_without_a_path(
     dag: tuple[int, list[tuple[int, int]], list[int]], data: st.DataObject

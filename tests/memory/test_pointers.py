@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import struct
+
 from capture.codec import decode_evidence, encode_evidence
 from capture.evidence import STORED
 from capture.memory.lifetimes import lifetimes, node_lifetimes, peak
@@ -7,6 +9,8 @@ from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, pool_sums, shares, step
 from capture.memory.words import words
 from capture.memory_map import ACTIONS, Events
+from capture.model import Kernel
+from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
 from capture.nodes.mem_free import MemFreePayload
 from tests.helpers.synthetic_memory import (
@@ -36,6 +40,51 @@ def test_words_in_structures_and_past_the_parameters_are_guesses() -> None:
         (0, 8, True),
         (-1, 16, True),
     ]
+
+
+def test_a_declared_type_of_another_size_says_nothing() -> None:
+    # The demangler takes the third parameter, an array of three pointers, for a float.
+    scale = (
+        "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_43_GLOBAL__N__50f1b6c4_10_Dropout_cu"
+        "_0e96ed3819masked_scale_kernelIbffEEvRNS_6TensorERKS4_S7_T1_EUlfbE_St5arrayIPcLm3EEEEvi"
+        "T0_S8_"
+    )
+    launch = KernelPayload(
+        kernel=Kernel(name=scale, parameters=[(0, 4), (8, 16), (24, 24)]),
+        arguments=struct.pack("<QQQQQQ", 8, 0, 0, BASE, POOL, BASE + 8),
+    )
+    found = list(words(graph([launch])))
+    assert [(word.offset_bytes, word.guess) for word in found] == [
+        (24, False),
+        (32, False),
+        (40, False),
+    ]
+
+
+def test_lists_of_tensors_hold_as_many_addresses_as_blocks_name() -> None:
+    name = (
+        "_ZN2at6native57_GLOBAL__N__e658eeb9_24_ForeachBinaryOpScalar_cu_86b9896c25multi_tensor_apply"
+        "_kernelINS1_18TensorListMetadataILi1EEENS1_21BinaryOpScalarFunctorIfLi1ELi1ELi0EEEJSt10"
+        "multipliesIfEfEEEvT_T0_DpT1_"
+    )
+    data = bytearray(struct.pack("<Q", BASE) * 421)  # leftovers everywhere
+    data[0:24] = struct.pack("<QQQ", POOL, POOL + 64, POOL + 128)
+    data[1760:1764] = bytes((0, 0, 1, 2))  # the tensors that four blocks work on
+    launch = KernelPayload(
+        kernel=Kernel(name=name, parameters=[(0, 3368), (3368, 1), (3369, 1), (3372, 4)]),
+        arguments=bytes(data) + bytes(8),
+        grid=(4, 1, 1),
+    )
+    found = list(words(graph([launch])))
+    assert [(word.offset_bytes, word.guess) for word in found] == [
+        (0, False),
+        (8, False),
+        (16, False),
+    ]
+    # Of another size it is another structure, of which nothing is known.
+    other = Kernel(name=name, parameters=[(0, 3376), (3376, 1), (3377, 1), (3380, 4)])
+    launch.kernel = other
+    assert len(list(words(graph([launch])))) == 421
 
 
 def test_every_kind_of_place() -> None:
