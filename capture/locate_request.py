@@ -16,8 +16,9 @@ from .errors import WorkloadError
 ENVIRONMENT = "CGLENS_LOCATE"
 """Environment variable that holds the request, as JSON."""
 
-SYMPTOMS = ("fault", "hang", "nan", "eager")
-"""A replay breaks the device; does not end; leaves NaN or Inf; leaves other than eager."""
+SYMPTOMS = ("fault", "hang", "nan", "inf", "eager")
+"""A replay breaks the device; does not end; leaves NaN; leaves Inf; leaves other than eager."""
+OF_VALUES = ("nan", "inf")
 STEPS = ("observe", "walk", "prefix", "values", "eager")
 
 
@@ -39,8 +40,6 @@ class LocateRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unk
         Which replay of that graph is meant; 0 for the first. ``"eager"`` compares every one.
     prefix : int
         How many nodes run, in topological order.
-    infinite : bool
-        ``"values"`` looks for Inf: no NaN was left.
     symptom : str
         One of :data:`SYMPTOMS`; for ``"observe"`` empty for a fault or a hang.
     timeout_s : float
@@ -54,7 +53,6 @@ class LocateRequest(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unk
     graph: str = ""
     replay: int = 0
     prefix: int = 0
-    infinite: bool = False
     symptom: str = ""
     timeout_s: float = 20.0
     function: str = ""

@@ -19,7 +19,8 @@ from .own.safety import cannot_run_in_place, notes_of
 WORDS = {
     "fault": "breaks the device",
     "hang": "does not end",
-    "nan": "leaves NaN or Inf",
+    "nan": "leaves NaN",
+    "inf": "leaves Inf",
     "eager": "leaves other values than eager",
 }
 """What a replay with a symptom does."""
@@ -149,6 +150,8 @@ class Searcher:
         notes = [one.detail for one in self.observed.answers if one.event == "note"]
         if notes:
             return "; ".join(dict.fromkeys(notes))
+        if symptom == "nan" and any(one.found.get("inf") for one in self.observed.answers):
+            return f"none of {replays} replays: {WORDS['nan']}; some leave Inf (--symptom inf)"
         what = "broke the device or hung" if not self.wanted.symptom else WORDS[symptom]
         return f"none of {replays} replays: {what}"
 
@@ -170,7 +173,6 @@ class Searcher:
             replay=bad.replay,
             prefix=prefix,
             symptom=bad.what,
-            infinite=bad.what == "nan" and not bad.found.get("nan"),
             timeout_s=self.wanted.timeout_s,
             function=self.wanted.function,
         )

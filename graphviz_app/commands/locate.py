@@ -40,7 +40,7 @@ NOT_FOUND = 1
 )
 @click.option(
     "--symptom",
-    type=click.Choice(["fault", "hang", "nan", "eager"]),
+    type=click.Choice(["fault", "hang", "nan", "inf", "eager"]),
     help="What to look for. [default: a fault or a hang, whichever comes]",
 )
 @click.option(

@@ -6,7 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from ...locate_request import Answer, LocateRequest
+from ...locate_request import OF_VALUES, Answer, LocateRequest
 from ..import_watch import after_import
 from ..open_capture import OpenCapture
 from .locator import Locator
@@ -17,8 +17,8 @@ from .waiting import Waiting
 def make_locator(request: LocateRequest) -> Locator:
     """Return what answers a request in this process."""
     found = Locator(request)
-    if request.step == "observe" and request.symptom == "nan":
-        found.after_replay = _Later()
+    if request.step == "observe" and request.symptom in OF_VALUES:
+        found.after_replay = _Later(request.symptom)
     elif request.step in ("values", "eager"):
         found.make_log = _log
         found.works["values"] = functools.partial(_values, found)
@@ -29,13 +29,14 @@ def make_locator(request: LocateRequest) -> Locator:
 class _Later:
     """Looks for NaN, from the first replay on: before, torch may not be imported."""
 
-    def __init__(self) -> None:
+    def __init__(self, symptom: str) -> None:
+        self._symptom = symptom
         self._watch: Any = None
 
     def __call__(self, target: Target, answer: Answer) -> None:
         from .torch_values import Watch
 
-        self._watch = self._watch or Watch()
+        self._watch = self._watch or Watch(self._symptom)
         self._watch(target, answer)
 
 

@@ -24,10 +24,18 @@ ONLY_WRITTEN = ("aten.copy_.", "aten.fill_.", "aten.zero_.")
 
 
 class Watch:
-    """Looks at live tensors that a graph's nodes point to, for ``observe``."""
+    """Looks at live tensors that a graph's nodes point to, for ``observe``.
 
-    def __init__(self) -> None:
-        self._values = Values()
+    Parameters
+    ----------
+    symptom : str
+        ``"nan"`` or ``"inf"``.
+    values : Values, optional
+    """
+
+    def __init__(self, symptom: str, values: Values | None = None) -> None:
+        self._symptom = symptom
+        self._values = values or Values()
         self._known: dict[str, list[weakref.ref[Any]]] = {}
         self._looks: dict[str, int] = {}
 
@@ -42,15 +50,16 @@ class Watch:
             if tensor is None:
                 continue
             some_nan, some_inf = self._values.wrong(tensor.detach())
-            if some_nan or some_inf:
+            if some_nan if self._symptom == "nan" else some_inf:
                 said.append(_said(_shape(tensor), tensor.data_ptr(), some_nan, some_inf))
             nan, infinite = nan + some_nan, infinite + some_inf
         if nan or infinite:
-            answer.what = "nan"
+            answer.found = {"nan": nan, "inf": infinite}
+        if said:
+            answer.what = self._symptom
             answer.detail = "; ".join(said[:MOST_SAID])
             if len(said) > MOST_SAID:
                 answer.detail += f"; and {len(said) - MOST_SAID} more tensors"
-            answer.found = {"nan": nan, "inf": infinite}
 
 
 def _live(target: Target) -> list[weakref.ref[Any]]:
@@ -143,8 +152,7 @@ class _Walk:
         self.values = values
         launching = [row for row in rows if row.end > row.first]
         self.rows = launching + loose_rows(target.graph, rows)
-        self.for_nan = not locator.request.infinite
-        """Whether NaN is looked for; else Inf."""
+        self.symptom = "inf" if locator.request.symptom == "inf" else "nan"
         self.notes: list[str] = []
         self.first_inf = ""
 
@@ -197,10 +205,10 @@ class _Walk:
         if not place.span_bytes:
             return ""
         nan, infinite = self.values.wrong(self.values.at(place))
-        if infinite and not nan and self.for_nan:
+        if infinite and not nan and self.symptom == "nan":
             self.first_inf = self.first_inf or _said(place.text, place.address, 0, infinite)
-            return ""
-        return _said(place.text, place.address, nan, infinite) if nan or infinite else ""
+        sought = nan if self.symptom == "nan" else infinite
+        return _said(place.text, place.address, nan, infinite) if sought else ""
 
     def _bad(self, row: Row, position: int, before: list[str]) -> bool:
         said = [text for text in map(self._wrong, row.outputs) if text]
@@ -217,7 +225,7 @@ class _Walk:
             "sure": not several and not before,
         }
         self.locator.outcome(
-            "nan",
+            self.symptom,
             self.target,
             self.locator.request.replay,
             node=row.end - 1 if several else position,
