@@ -7,7 +7,7 @@ const LEVELS = [
   ["warning", "\u25c6", "#c2410c"],
 ];
 const MOST = 4000; // drawn in a frame
-const SIZE = 11;
+const SIZE = 14;
 
 export class Marks {
   constructor(buffer, nodes) {

@@ -20,7 +20,9 @@ window.cgShell = window.cgShell || {};
       entry.setAttribute("aria-pressed", String(JSON.parse(entry.dataset.filter) === view.search));
     }
     window.dash_ag_grid.getApiAsync("findings-table").then((grid) => {
-      grid.setGridOption("quickFilterText", view.search);
+      if (grid.getGridOption("quickFilterText") !== view.search) grid.setGridOption("quickFilterText", view.search);
+      if (grid.cgChosen === view.view) return;
+      grid.cgChosen = view.view;
       grid.redrawRows();
     });
   }

@@ -157,7 +157,7 @@ def _filter(words: str, count: int, shape: str = "", names: str = "") -> Compone
             html.Span(text.count_text(count), className="count"),
         ],
         className="legend-entry",
-        title="Show these findings alone; again for all",
+        title=f"{words}: show these findings alone; again for all",
         **attributes(data_filter=json.dumps(words), aria_pressed="false"),
     )
 
