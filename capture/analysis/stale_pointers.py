@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from ..memory.pointers import Pointer
+from ..memory_map import ACTIONS, Memory
 from ..model import EvidenceKind
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
 from .pointed_at import absolute, allocated_at, argument_of, position_of
@@ -18,7 +21,9 @@ COLUMNS = [
     Column("offset", Unit.BYTES),
     Column("confidence", Unit.TEXT),
     Column("allocated at", Unit.TEXT),
+    Column("freed at", Unit.TEXT),
 ]
+_FREED = ACTIONS.index("free_requested")
 WHY = (
     "A replay reads or writes whatever lies at these addresses then: memory that was free when the "
     "capture ended may belong to another tensor by then, and no error tells. Keep a reference to "
@@ -55,16 +60,41 @@ def _ends(pointers: list[Pointer]) -> set[int]:
     return {place.start + place.size_bytes for _, place in pointers if place.kind == "block"}
 
 
+class _Frees:
+    """What was freed in the capture, as far as the history of memory tells."""
+
+    def __init__(self, memory: Memory) -> None:
+        last: dict[int, tuple[int, int]] = {}
+        events = memory.events
+        if events is not None and events.stack:
+            for at, action in enumerate(events.action):
+                if action == _FREED:
+                    last[events.address[at]] = events.size_bytes[at], events.stack[at]
+        self._memory = memory
+        self._found = last
+        self._starts = sorted(last)
+
+    def line_of(self, address: int) -> str:
+        """Return the line that freed what held an address last; empty where it is not known."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0:
+            return ""
+        size, stack = self._found[self._starts[at]]
+        inside = address < self._starts[at] + size
+        return allocated_at(self._memory, stack) if inside else ""
+
+
 def run(subject: Subject) -> Result:
     """Find addresses of free or unknown memory.
 
     Notes
     -----
-    O(words log blocks).
+    O(words log blocks), and O(events) of the capture's history.
     """
     memory = subject.memory
     assert memory is not None
     result = Result(columns=COLUMNS, mark_name="pointing at memory that is free")
+    frees: _Frees | None = None
     marks: set[int] = set()
     certain = 0
     for pointer in subject.pointers:
@@ -74,6 +104,7 @@ def run(subject: Subject) -> Result:
         word, place = pointer
         position = position_of(word.node)
         marks.add(position)
+        frees = frees or _Frees(memory)
         # Kernels take addresses that they only compute with; copies and memsets use theirs.
         sure = word.role != "argument" or (
             not word.guess
@@ -92,6 +123,7 @@ def run(subject: Subject) -> Result:
             word.address - place.start if known else None,
             "certain" if sure else "likely",
             allocated_at(memory, place.stack),
+            frees.line_of(word.address),
         )
         result.rows.append(row)
     result.rows.sort(key=lambda row: row[7] != "certain")

@@ -13,7 +13,7 @@ import capture
 from capture.analysis import Result, Scope, Severity, Subject, run_analysis
 from capture.analysis.found import finders
 from capture.memory.torch_snapshot import Tables, add_segments, add_sums
-from capture.memory_map import Mark, Snapshot
+from capture.memory_map import Events, Mark, Snapshot
 from capture.model import Executable, GraphInfo, Metadata, Recording
 from tests.analysis.graphs import dags, paths
 from tests.helpers.synthetic_memory import (
@@ -60,6 +60,21 @@ def test_addresses_of_freed_memory(payload: Any, what: str, confidence: str) -> 
     assert result.severity is expected
     if what == "a free block":
         assert row[8] == "train.py:12 make"
+
+
+def test_what_freed_memory_in_the_capture_is_told() -> None:
+    before = memory()
+    before.events = Events(
+        action=[0, 1, 1],
+        device=[0, 0, 0],
+        address=[BASE + 512, BASE + 512, BASE],
+        size_bytes=[400, 400, 8],
+        at_us=[1, 2, 3],
+        stack=[-1, 0, -1],
+    )
+    nodes = graph([kernel(SCALE, BASE + 600, 0, 0), kernel(SCALE, BASE + 1000, 0, 0)])
+    result = run_analysis("stale_pointers", Subject(nodes, memory=before))
+    assert [(row[0], row[9]) for row in result.rows] == [("0", "train.py:12 make"), ("1", "")]
 
 
 def test_temporaries_of_the_graph_are_no_freed_memory() -> None:

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 import capture.formats as formats
 from capture.errors import FormatError, UnknownFormatError
 from capture.memory.snapshot_file import read_snapshot
+from capture.memory.torch_snapshot import Tables
 from capture.memory_checks import check
 from capture.memory_map import STATES, Snapshot
+from capture.recorder import torch_origins_fallback as fallback
 from graphviz_app.cli import main
 from tests.helpers.recordings import assert_equal
 
@@ -72,6 +74,16 @@ def test_stacks_have_lines_of_python_only(real: Snapshot) -> None:
     files = [real.frames[frame].file for frame in real.stacks[first]]
     assert "train_step.py" in files
     assert all(frame.line > 0 and not frame.file.endswith(".cpp") for frame in real.frames)
+
+
+def test_frames_of_our_recorder_are_left_out_of_stacks() -> None:
+    held = Snapshot()
+    frames = [
+        {"filename": fallback.__file__, "line": 115, "name": "observe"},
+        {"filename": "/home/me/train.py", "line": 7, "name": "step"},
+    ]
+    Tables(held).stack(frames)
+    assert [frame.file for frame in held.frames] == ["/home/me/train.py"]
 
 
 def test_history_is_in_its_order(real: Snapshot, raw: Any) -> None:
