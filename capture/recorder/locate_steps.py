@@ -153,7 +153,9 @@ class Searcher:
         if symptom == "nan" and any(one.found.get("inf") for one in self.observed.answers):
             return f"none of {replays} replays: {WORDS['nan']}; some leave Inf (--symptom inf)"
         what = "broke the device or hung" if not self.wanted.symptom else WORDS[symptom]
-        return f"none of {replays} replays: {what}"
+        ended = self.observed.exit_code
+        also = f"; the workload itself ended with exit code {ended}" if ended else ""
+        return f"none of {replays} replays: {what}{also}"
 
     def _find(self, located: Located, graph: Graph, bad: Answer) -> None:
         located.order = self.order = order_of(graph.topology)

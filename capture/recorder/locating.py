@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -39,7 +42,7 @@ def locate(wanted: Wanted, tell: Callable[[str], None]) -> tuple[Located, Record
     GraphLensError
         Nothing was recorded, or what was cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="cglens-locate-") as name:
+    with _ending_orderly(), tempfile.TemporaryDirectory(prefix="cglens-locate-") as name:
         scratch = Path(name)
         children = Children(wanted.command, scratch)
         output = wanted.output or scratch / "observed.cgl"
@@ -72,6 +75,25 @@ def locate(wanted: Wanted, tell: Callable[[str], None]) -> tuple[Located, Record
         if wanted.output is None:
             _load(recording, located.graph)
         return located, recording
+
+
+@contextmanager
+def _ending_orderly() -> Iterator[None]:
+    """Let a request to end reach the children: they are in sessions of their own."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before: Any = signal.SIG_DFL
+    try:
+        before = signal.signal(signal.SIGTERM, leave)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _load(recording: Recording, key: str) -> None:
