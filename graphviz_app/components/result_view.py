@@ -39,6 +39,11 @@ def node_target(path: str) -> dict[str, Any]:
     }
 
 
+def graph_target(key: str) -> dict[str, Any]:
+    """Return the change of view that shows a graph."""
+    return {"page": "graph", "graph": key, "body": "", "node": None, "search": "", "view": ""}
+
+
 def link_to(context: Context, changes: dict[str, Any]) -> dict[str, str]:
     """Return the address of a changed view, and the change for the browser."""
     return {"href": context.url(context.state.but(**changes)), "go": json.dumps(changes)}
@@ -49,12 +54,19 @@ def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
     found = []
     for number, cells in enumerate(result.rows):
         row: dict[str, Any] = {"id": str(number), "texts": {}, "exact": {}, "links": {}}
+        graph: dict[str, Any] = {}
         for place, (cell, column) in enumerate(zip(cells, result.columns, strict=True)):
             field = f"c{place}"
             row[field] = cell
             unit = str(column.unit)
+            if column.unit is Unit.GRAPH and isinstance(cell, str) and cell:
+                graph = {"graph": cell}
+                row["links"][field] = link_to(context, graph_target(cell))
+                row["texts"][field] = cell
+                continue
             if column.unit is Unit.NODE and isinstance(cell, str) and cell:
-                row["links"][field] = link_to(context, node_target(cell))
+                # A node is one of the graph that the row names before it.
+                row["links"][field] = link_to(context, node_target(cell) | graph)
                 row["texts"][field] = cell
                 continue
             row["texts"][field] = result_text.value_text(column.name, cell, column.unit)
@@ -73,6 +85,8 @@ def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
     }
     if unit is Unit.TEXT:
         return {**common, "minWidth": 140, "flex": 2, "filter": "agTextColumnFilter"}
+    if unit is Unit.GRAPH:
+        return {**common, "minWidth": 140, "flex": 2, "cellRenderer": "NodeLink"}
     if unit is Unit.NODE:
         return {**common, "width": NODE_WIDTH, "cellRenderer": "NodeLink", "cellClass": "mono"}
     return {

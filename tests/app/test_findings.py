@@ -13,6 +13,7 @@ from capture.analysis.found import finders
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app import cli
 from graphviz_app.app import create_app
+from graphviz_app.components import result_view
 from graphviz_app.components.finding_panel import panel
 from graphviz_app.components.findings_table import finding_id, rows, said
 from graphviz_app.components.node_findings import of_node
@@ -157,3 +158,15 @@ def test_what_a_body_holds_marks_the_node_around_it() -> None:
     results = {"stale_pointers": (entry, result)}
     assert marks_at(results, "k", "") == {"warning": [3], "notice": [5], "findings": 3}
     assert marks_at(results, "k", "3/1") == {"warning": [], "notice": [4], "findings": 3}
+
+
+def test_a_table_of_several_graphs_leads_to_the_graph_of_each_row(store: Store) -> None:
+    result = Result(
+        columns=[Column("graph", Unit.GRAPH), Column("node", Unit.NODE)],
+        rows=[("stale", "3/0/2")],
+        summary="synthetic",
+    )
+    (row,) = result_view.rows_of(Context(store, ViewState("analyses", "run", "healthy")), result)
+    assert json.loads(row["links"]["c0"]["go"])["graph"] == "stale"
+    node = json.loads(row["links"]["c1"]["go"])
+    assert (node["graph"], node["body"], node["node"]) == ("stale", "3/0", 2)
