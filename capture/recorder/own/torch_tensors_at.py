@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from .torch_op_log import CUDA, TensorAt
@@ -49,21 +49,28 @@ class Values:
 
         self._torch: Any = torch
         self.device = device
-        self._pool: Any = torch.cuda.MemPool() if device == CUDA else None
+        pools = device == CUDA
+        # torch refuses to begin with a pool twice: what is asked while somebody else's work
+        # allocates from the one takes the other.
+        self._pool: Any = torch.cuda.MemPool() if pools else None
+        self._theirs: Any = torch.cuda.MemPool() if pools else None
+
+    def pool_only(self) -> AbstractContextManager[None]:
+        """Let other work on this thread allocate apart from what the script does."""
+        return self._allocating_from(self._theirs)
 
     @contextmanager
-    def pool_only(self) -> Iterator[None]:
-        """Allocate from the pool of our own on this thread meanwhile."""
-        if self._pool is None:
+    def _allocating_from(self, pool: Any) -> Iterator[None]:
+        if pool is None:
             yield
             return
-        with self._torch.cuda.use_mem_pool(self._pool):
+        with self._torch.cuda.use_mem_pool(pool):
             yield
 
     @contextmanager
     def apart(self) -> Iterator[None]:
         """Allocate from the pool of our own meanwhile."""
-        with self.pool_only(), self._torch.no_grad():
+        with self._allocating_from(self._pool), self._torch.no_grad():
             yield
 
     def at(self, place: TensorAt) -> Any:
