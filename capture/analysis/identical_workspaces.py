@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..memory_map import Memory
 from ..model import Recording
 from .base import (
@@ -31,6 +33,8 @@ COLUMNS = [
     Column("confidence", Unit.TEXT),
     Column("allocated at", Unit.TEXT),
 ]
+SMALLEST = 4 << 20
+"""Bytes; smaller ones cost little, and many tensors have their size."""
 MAX_OPENED = 500
 """Graphs whose nodes are looked at; others are left out, and counted."""
 WHY = (
@@ -55,7 +59,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     result = Result(columns=COLUMNS)
     found = laters(recording, result.notes)
     looked = opened = left_out = 0
-    seen: dict[tuple[int, int, int], list[tuple[tuple[int, int], int]]] = {}
+    seen: dict[tuple[int, int, int], set[tuple[tuple[int, int], int]]] = {}
     made: dict[tuple[int, int, int], list[tuple[Cell, ...]]] = {}
     for key, memory in memories(recording, result.notes):
         looked += 1
@@ -63,7 +67,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         for item in candidates(memory, sizes_of(found.get(process))):
             group = process, item.device, item.size_bytes
             block = memory.pool or (0, 0), item.address
-            if not item.own or block in seen.setdefault(group, []):
+            if not item.own or item.size_bytes < SMALLEST or block in seen.setdefault(group, set()):
                 continue
             if opened >= MAX_OPENED:
                 left_out += 1
@@ -71,13 +75,15 @@ def run(recording: Recording, rows: int = 1000) -> Result:
             opened += 1
             row = _row(recording, key, memory, item, result.notes)
             if row is not None:
-                seen[group].append(block)
+                seen[group].add(block)
                 made.setdefault(group, []).append(row)
     if not looked:
         if result.notes:
             return Result.absent(result.notes[0].rstrip("."))
         return Result.absent(why_no_memory(recording, NO_MEMORY))
-    several = {group: same for group, same in made.items() if len(same) > 1}
+    # A graph may need several itself: threads have handles of their own.
+    most = {group: max(Counter(row[0] for row in same).values()) for group, same in made.items()}
+    several = {group: same for group, same in made.items() if len(same) > most[group]}
     result.rows = [row for same in several.values() for row in same]
     graphs = len({row[0] for row in result.rows})
     result.figures = {
@@ -86,7 +92,8 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         "workspaces": Quantity(len(result.rows), Unit.COUNT),
         "bytes": Quantity(sum(group[2] * len(same) for group, same in several.items()), Unit.BYTES),
         "saved": Quantity(
-            sum(group[2] * (len(same) - 1) for group, same in several.items()), Unit.BYTES
+            sum(group[2] * (len(same) - most[group]) for group, same in several.items()),
+            Unit.BYTES,
         ),
         "left_out": Quantity(left_out, Unit.COUNT),
     }
@@ -95,7 +102,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         result.severity = Severity.NOTICE
         result.summary = (
             "{workspaces} workspaces of equal size lie in pools of {graphs} graphs, {bytes} "
-            "together; sharing one would save {saved}."
+            "together; sharing them would save {saved}."
         )
         result.notes[:0] = [WHY, LIKELY]
     else:

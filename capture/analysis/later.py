@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import GraphLensError
 from ..memory.pointers import Memories, Pointer, resolve
@@ -158,6 +158,11 @@ class Pointing(NamedTuple):
         """Return the short name of a node."""
         body, _, position = path.rpartition("/")
         return label_of(self.graph.at(body) if body else self.graph, int(position))
+
+    def payload_of(self, path: str) -> Any:
+        """Return the parameters of a node."""
+        body, _, position = path.rpartition("/")
+        return (self.graph.at(body) if body else self.graph).payloads[int(position)]
 
 
 def pointing(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..memory.directions import READ, Directions
+from ..memory.accesses import accesses
+from ..memory.directions import READ
 from ..memory.pointers import Pointer
 from ..memory_map import Memory
 from ..model import Recording
@@ -54,7 +55,8 @@ SURE = (
     "either a third graph was replayed on them afterwards, or the output was written over after "
     "every replay of its graph before anything could be launched to read it. Likely: the address "
     "may be a number, the third graph may write before it reads, or it was not followed whether "
-    "the output was still alive. Whether anybody wanted the output is not known."
+    "the output was still alive, or there was hardly time to read it: a first replay takes longer "
+    "to begin. Whether anybody wanted the output is not known."
 )
 READS = (
     "Reads by work outside graphs are not recorded: an output that was written over some time "
@@ -150,17 +152,12 @@ def _inside(held: Pointing, address: int, size: int) -> list[Pointer]:
     ]
 
 
-def _reads(held: Pointing, pointer: Pointer) -> bool:
-    """Say whether a pointer is known to be read and not written through."""
-    word = pointer.word
-    if word.role != "argument":
-        return word.writes is False
-    body, _, position = word.node.rpartition("/")
-    payload = (held.graph.at(body) if body else held.graph).payloads[int(position)]
-    kernel = getattr(payload, "kernel", None)
-    if kernel is None or word.guess:
-        return False
-    return Directions(kernel).of(word.argument, word.offset_bytes).may == READ
+def _reads(held: Pointing, pointers: list[Pointer], memory: Memory) -> bool:
+    """Say whether the first node that points into memory is known to read it, and only that."""
+    for group in accesses(held.graph, pointers, memory).groups:
+        for access in group:
+            return not access.guess and access.may == READ
+    return False
 
 
 def _row(
@@ -180,14 +177,14 @@ def _row(
     if not over or not written:
         return None
     first, last = surest(over), written[-1].word.node
-    reader, sure = NOBODY, not first.word.guess and followed
+    reader, sure = NOBODY, not first.word.guess and followed and item.sure
     if item.read_by:
         third = opened.get(item.read_by)
         reading = third.by_start.get(output.address, []) if third is not None else []
         if third is None or not reading:
             return None
         read = surest(reading)
-        sure = not first.word.guess and _reads(third, reading[0])
+        sure = not first.word.guess and _reads(third, reading, memory_of[item.read_by])
         name = recording.graphs[item.read_by].name
         reader = f"{name}, node {read.word.node} ({third.name_of(read.word.node)})"
     blocks = memory.blocks

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..arguments import signature
 from ..memory.pointers import Memories, Pointer
 from ..memory_map import Memory
 from .later import ALLOCATED, Later, Pointing, device_of, in_own_pool
 
-DEFAULT_BYTES = (8_519_680, 33_554_432)
-"""What torch takes unless CUBLAS_WORKSPACE_CONFIG says otherwise: before and from Hopper on."""
+DEFAULT_BYTES = (1 << 20, 8_519_680, 33_554_432)
+"""What torch takes unless its settings say otherwise: for cuBLASLt; for cuBLAS before Hopper, and
+from there on."""
 _MATRIX = re.compile(
     r"nvjet|gemm|gemv|cutlass|cublas|splitk|split_k|matmul|dot_kernel|xmma|ampere_|sm\d\d_",
     re.IGNORECASE,
@@ -65,11 +67,20 @@ def candidates(memory: Memory, sizes: tuple[int, ...]) -> list[Candidate]:
 
 
 def users(held: Pointing, address: int) -> list[Pointer] | None:
-    """Return who points into a workspace; ``None`` if others than matrix products do."""
-    pointers = held.by_start.get(address, [])
-    matrix: dict[str, bool] = {}
-    for pointer in pointers:
-        node = pointer.word.node
-        if node not in matrix:
-            matrix[node] = bool(_MATRIX.search(held.name_of(node)))
-    return pointers if all(matrix.values()) else None
+    """Return which matrix products point into a workspace; ``None`` if other nodes do, too.
+
+    Leftovers in structures of other kernels, whose types are known, do not count.
+    """
+    found = []
+    for pointer in held.by_start.get(address, []):
+        if _MATRIX.search(held.name_of(pointer.word.node)):
+            found.append(pointer)
+        elif not pointer.word.guess or not _is_declared(held, pointer.word.node):
+            return None
+    return found
+
+
+def _is_declared(held: Pointing, node: str) -> bool:
+    """Say whether the types of a node's arguments are known."""
+    kernel = getattr(held.payload_of(node), "kernel", None)
+    return kernel is not None and signature(kernel.name) is not None

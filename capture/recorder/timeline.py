@@ -87,9 +87,10 @@ class Run:
         self._before = state.replays
         state.replays += 1
         self._start_ns = start_ns
-        self.end_ns = clock()
         self._thread = thread_name()
         self.state = state
+        # Last, since what comes between two replays is measured from here.
+        self.end_ns = clock()
 
     def row(self) -> RunRow | None:
         """Describe the run until now; ``None`` when there is none."""

@@ -335,13 +335,26 @@ def test_outputs_that_may_have_been_read(case: str) -> None:
     assert (rows, result.severity) == ([], Severity.INFO)
 
 
-def test_an_output_that_a_third_graph_reads_too_late() -> None:
+@pytest.mark.parametrize(("turns", "told"), [((20,), True), ((20, 21), False)])
+def test_a_first_replay_takes_longer_to_begin(turns: tuple[int, ...], told: bool) -> None:
+    run = Run()
+    first, second = two_of_a_pool(run)
+    for turn in turns:
+        run.replay(second, turn)
+        run.replay(first, turn + 13e-6)
+    result, rows = run.said("overwritten_outputs")
+    assert [row["confidence"] for row in rows] == (["likely"] if told else [])
+    assert result.severity is (Severity.NOTICE if told else Severity.INFO)
+
+
+@pytest.mark.parametrize("pool", [OWN, (5, 0)])
+def test_an_output_that_a_third_graph_reads_too_late(pool: tuple[int, int]) -> None:
     run = Run()
     first, second = two_of_a_pool(run)
     late = segment(
         POOL, [(512, "active_allocated"), (1024, "active_allocated"), (2560, "inactive")], OWN
     )
-    third = run.graph([kernel(SCALE, POOL + 2048, 0, POOL + 512)], [late], [0, 1, 1])
+    third = run.graph([kernel(SCALE, POOL + 2048, 0, POOL + 512)], [late], [0, 1, 1], pool=pool)
     for at, key in ((20, second), (21, third), (22, first), (23, second), (24, third)):
         run.replay(key, at)
     assert run.said("overwritten_outputs")[1] == []
@@ -402,6 +415,33 @@ def test_a_workspace_in_the_pool_of_each_graph() -> None:
     for _ in range(2):
         product(shared, gib(300), (1, 0), (1, 0))
     assert shared.said("identical_workspaces")[1] == []
+    # Two threads of one graph, such as autograd's, have a handle each.
+    threads = Run()
+    threads.graph(
+        [kernel(NVJET, BASE, gib(300)), kernel(NVJET, BASE, gib(301))],
+        [
+            *COMMON,
+            *(segment(gib(at), [(WORKSPACE, "active_allocated")], OWN) for at in (300, 301)),
+        ],
+        [1, 0, 1, 1],
+    )
+    assert threads.said("identical_workspaces")[1] == []
+
+
+def test_a_leftover_in_another_kernel_makes_no_tensor_of_a_workspace() -> None:
+    struct = "_Z5otherPf6Params"
+    run = Run()
+    for number in (1, 2):
+        left = kernel(struct, BASE, 0, gib(300 + number))
+        assert left.kernel is not None
+        left.kernel.parameters = [(0, 8), (8, 16)]
+        run.graph(
+            [kernel(NVJET, BASE, gib(300 + number)), left],
+            [*COMMON, segment(gib(300 + number), [(WORKSPACE, "active_allocated")], (number, 0))],
+            [1, 0, 1],
+            pool=(number, 0),
+        )
+    assert len(run.said("identical_workspaces")[1]) == 2
 
 
 @pytest.mark.parametrize(
