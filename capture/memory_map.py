@@ -29,6 +29,9 @@ ACTIONS = (
 )
 """What the values of ``events.action`` mean, as torch's memory history names them."""
 
+PAGEABLE = "pageable"
+"""Kind of ranges of ordinary memory of the process, which CUDA does not know."""
+
 COMMON_POOL = (0, 0)
 """Of allocations outside any private pool."""
 
@@ -119,7 +122,7 @@ class Ranges(msgspec.Struct, kw_only=True, omit_defaults=True):
     address: list[int] = []
     size_bytes: list[int] = []
     kind: list[str] = []
-    """``"host"``, ``"device"``, ``"managed"`` or ``"unknown"``."""
+    """``"host"``, ``"device"``, ``"managed"``, ``"unknown"``, or :data:`PAGEABLE`."""
 
 
 class Names(msgspec.Struct, kw_only=True, omit_defaults=True):

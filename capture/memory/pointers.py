@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from ..memory_map import STATES, Memory, MemoryMap
+from ..memory_map import PAGEABLE, STATES, Memory, MemoryMap
 from ..model import Graph
 from .words import Word, words
 
@@ -15,8 +15,8 @@ class Place(NamedTuple):
 
     kind: str
     """``"block"`` (torch's allocator), ``"graph"`` (a mem_alloc node of the graph), ``"outside"``
-    (memory that CUDA knows), ``"gap"`` (in a segment, in no block), ``"host"`` (a memcpy's end that
-    CUDA does not know: pageable) or ``"unresolved"``.
+    (memory that CUDA knows), ``"gap"`` (in a segment, in no block), ``"host"`` (pageable: of a
+    memcpy what CUDA does not know, of others what is the process's own) or ``"unresolved"``.
     """
     start: int = 0
     size_bytes: int = 0
@@ -127,6 +127,8 @@ class Memories:
         at = self._ranges.find(address)
         if at >= 0 and isinstance(memory, Memory) and memory.ranges is not None:
             ranges = memory.ranges
+            if ranges.kind[at] == PAGEABLE:
+                return Place("host", address, state=PAGEABLE)
             return Place(
                 "outside",
                 ranges.address[at],
@@ -136,7 +138,7 @@ class Memories:
                 name=self.name_at(address),
             )
         if memory_type == "host" and self._asked:
-            return Place("host", address, state="pageable")
+            return Place("host", address, state=PAGEABLE)
         return Place("unresolved")
 
 

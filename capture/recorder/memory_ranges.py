@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..driver.records import RELAXED
-from ..memory_map import Memory, Ranges
+from ..memory_map import PAGEABLE, Memory, Ranges
+from .host_maps import HOST_MAPS, PAGE_BYTES
 
 MAX_ASKED = 2_000
 """Addresses that CUDA is asked about, per graph."""
@@ -55,6 +56,12 @@ def add_ranges(
                 ranges.size_bytes.append(found.size_bytes)
                 ranges.kind.append(found.kind)
                 end = max(end, found.start + found.size_bytes)
+            elif HOST_MAPS.hold(address):
+                start = max(end, address // PAGE_BYTES * PAGE_BYTES)
+                end = address // PAGE_BYTES * PAGE_BYTES + PAGE_BYTES
+                ranges.address.append(start)
+                ranges.size_bytes.append(end - start)
+                ranges.kind.append(PAGEABLE)
 
     try:
         relaxed(driver, ask)

@@ -10,6 +10,7 @@ A pointer is a word of a node that was resolved to memory. It is right if it lie
 
 - in a tensor of the call, or in the storage of one;
 - in memory that the call allocated for itself, by torch's memory history;
+- in ordinary memory of the process: cuBLAS passes addresses of scalars on the host's stack;
 - in a workspace: of a node of cuBLAS or cuDNN, memory that an earlier call of those allocated for
   itself and still holds; or a block that no noted tensor of the graph lies in, and that only nodes
   of those and of operators with random numbers (which read the generator's state) point into.
@@ -293,6 +294,8 @@ def _right(
         return "storage"
     if any(address == item.end for item in call.ranges):
         return "end of tensor"
+    if pointer.place.kind == "host":
+        return "scalar on the host"
     if temporaries.hold(call, address):
         return "temporary"
     return "workspace" if pointer.place.start in workspaces else ""
