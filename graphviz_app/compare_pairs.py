@@ -143,7 +143,8 @@ class Pairs:
                 recording.forget(info.key)
         diff = compare_graphs(*subjects)
         with store.reading:
-            verdict = update_between(*(store.get(name).recording for name in self._ids), diff)
+            one_recording, other_recording = (store.get(name).recording for name in self._ids)
+            verdict = update_between(one_recording, other_recording, diff)
         return _summed(diff, verdict)
 
 

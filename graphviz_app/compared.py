@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from capture.analysis import Result, run_analysis
 from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_between
 
-from .comparison import ARROW, both_paths, fields_text, path_text, time_text, what_text
+from .change_groups import Group, Place, Tour, changed_groups, mark_of, time_groups
 from .figures.changes import Mark
-from .format import duration_text
 from .merged import Merged
 
 if TYPE_CHECKING:
     from capture.analysis import Subject
     from capture.compare import NodeChange
-    from capture.compare.changes import DurationChange
     from capture.model import Recording
 
     from .store import Store
@@ -41,56 +36,6 @@ class Pair:
     after: str
     """Id of the recording of the graph after."""
     graph_after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a node is drawn: the body, by its path before, and the node of its union."""
-
-    body: str
-    node: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Changes that are alike, such as those of every layer.
-
-    Attributes
-    ----------
-    mark : Mark
-    what : str
-        Name of the nodes, or both names.
-    how : str
-        Fields with their values before and after.
-    time : str
-        Both durations, empty where they are not known.
-    cost_ns : int or None
-        After less before, over all of them.
-    noise : bool or None
-        Whether no difference is more than noise; ``None`` where that is not known.
-    places : list of Place
-        In the order of the graph.
-    paths : list of str
-    """
-
-    mark: Mark
-    what: str
-    how: str
-    time: str
-    cost_ns: int | None
-    noise: bool | None
-    places: list[Place]
-    paths: list[str]
-
-
-class Tour(msgspec.Struct, frozen=True):
-    """Every changed node, the most costly group first: what the keys step through."""
-
-    bodies: list[str]
-    body: list[int]
-    """Per node, a position in `bodies`."""
-    node: list[int]
-    group: list[int]
 
 
 class Compared:
@@ -152,49 +97,11 @@ class Compared:
     @cached_property
     def groups(self) -> list[Group]:
         """Changes of nodes that are alike together, the most costly first."""
-        found = [*self._changed(), *self._other_times()]
+        found = [
+            *changed_groups(self.diff.changes, self.place_of),
+            *time_groups(self.diff.durations, self.place_before),
+        ]
         return sorted(found, key=lambda item: -abs(item.cost_ns or 0))
-
-    def _changed(self) -> Iterator[Group]:
-        alike: defaultdict[tuple[Any, ...], list[NodeChange]] = defaultdict(list)
-        for change in self.diff.changes:
-            alike[mark_of(change), what_text(change), fields_text(change)].append(change)
-        for (mark, what, how), changes in alike.items():
-            costs = [item.cost_ns for item in changes]
-            known = [cost for cost in costs if cost is not None]
-            placed = sorted(
-                ((self.place_of(item), path_text(item)) for item in changes),
-                key=lambda item: (item[0].body, item[0].node),
-            )
-            told = [item.differs for item in changes]
-            yield Group(
-                mark,
-                what,
-                how,
-                time_text(changes),
-                sum(known) if len(known) == len(costs) else None,
-                None if None in told else not any(told),
-                [place for place, _ in placed],
-                [path for _, path in placed],
-            )
-
-    def _other_times(self) -> Iterator[Group]:
-        alike: defaultdict[str, list[DurationChange]] = defaultdict(list)
-        for change in self.diff.durations:
-            alike[change.name].append(change)
-        for name, changes in alike.items():
-            one = sum(change.before_ns for change in changes)
-            other = sum(change.after_ns for change in changes)
-            yield Group(
-                Mark.TIME,
-                name,
-                "",
-                f"{duration_text(one)} {ARROW} {duration_text(other)}",
-                other - one,
-                False,
-                [self.place_before(item.before) for item in changes],
-                [both_paths(item.before, item.after) for item in changes],
-            )
 
     @cached_property
     def tour(self) -> Tour:
@@ -274,13 +181,6 @@ class Compared:
             else:
                 marks.setdefault(position, Mark.CHANGED)  # it lost a body
         return marks, costs
-
-
-def mark_of(change: NodeChange) -> Mark:
-    """Return what became of a node that differs."""
-    if change.kind == "changed" and change.swapped:
-        return Mark.SWAPPED
-    return Mark[change.kind.upper()]
 
 
 def body_of(path: str) -> str:

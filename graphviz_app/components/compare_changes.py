@@ -8,7 +8,8 @@ import dash_ag_grid as dag
 from dash import html
 from dash.development.base_component import Component
 
-from ..compared import Compared, Group
+from ..change_groups import Group
+from ..compared import Compared
 from ..context import Context
 from ..figures.changes import COLOURS, WORDS
 from ..format import ABSENT, count_text, counted, signed_duration_text
@@ -123,7 +124,7 @@ def grid(rows: list[dict[str, Any]]) -> Component:
         }
 
     columns = [
-        {"field": "kind", "headerName": "Change", "width": 118, "cellRenderer": "TypeChip"},
+        {"field": "kind", "headerName": "Change", "width": 112, "cellRenderer": "TypeChip"},
         number("count", "Nodes", 64),
         {"field": "what", "headerName": "What", "flex": 5, "minWidth": 150,
          "cellRenderer": "NodeLink", "tooltipField": "what"},
