@@ -2,9 +2,11 @@
 
 The module that the compiler generates names the operators of the traced graph beside each launch,
 but not their ``nn.Module``, and their lines only outside of partitions, which is where functions
-are cut for CUDA graphs; the traced graph knows both, and is gone after compiling. So two
-functions of the compiler are listened to: the one that hands a traced graph to a backend, and the
-one that loads a generated module, which happens inside it. Both do what they did.
+are cut for CUDA graphs; the traced graph knows both, and is gone after compiling. So three
+functions of the compiler are listened to: the one that hands a traced graph to a backend, the one
+that starts to lower a graph, which is derived from it, and the one that loads a generated module.
+A backward is lowered when it is first called: the number of the compilation says which function it
+belongs to. All do what they did.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from .replaced import ReplacedAttributes
 
 OUTPUT_GRAPH = "torch._dynamo.output_graph"
 CODECACHE = "torch._inductor.codecache"
+LOWERING = "torch._inductor.graph"
+MAX_COMPILATIONS = 256
+"""Of which names are kept for backwards that are not compiled yet."""
 _ITEM = re.compile(r"\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]")
 
 
@@ -39,27 +44,48 @@ class Owner(NamedTuple):
     path: str
 
 
+class Names(NamedTuple):
+    """What operators are known by their names in a graph of the compiler.
+
+    Attributes
+    ----------
+    owners : dict of str to Owner
+    traces : dict of str to str
+        Stacks as torch prints them.
+    """
+
+    owners: dict[str, Owner]
+    traces: dict[str, str]
+
+
 class Compilations:
     """What was noted of compilations in this process.
 
     Attributes
     ----------
-    owners : dict of str to (dict of str to Owner)
-        By file of the generated module: modules by name of the operator.
-    traces : dict of str to (dict of str to str)
-        By file of the generated module: stacks as torch prints them, by name of the operator.
+    names : dict of str to Names
+        By file of the generated module.
     """
 
     def __init__(self) -> None:
-        self.owners: dict[str, dict[str, Owner]] = {}
-        self.traces: dict[str, dict[str, str]] = {}
+        self.names: dict[str, Names] = {}
+        self._of_compilation: dict[str, Names] = {}
         self._current = threading.local()
         self._replaced = ReplacedAttributes()
 
     def watch(self) -> None:
         """Listen to the compiler, once it is loaded."""
         after_import(OUTPUT_GRAPH, self._listen_to_graphs)
+        after_import(LOWERING, self._listen_to_lowering)
         after_import(CODECACHE, self._listen_to_modules)
+
+    def _load(self, path: str) -> None:
+        lowered, self._current.lowered = getattr(self._current, "lowered", None), None
+        known = self._known()
+        own = lowered or Names({}, {})
+        names = Names({**known.owners, **own.owners}, {**known.traces, **own.traces})
+        if names.owners or names.traces:
+            self.names[path] = names
 
     def stop(self) -> None:
         """Put the compiler's functions back, except where somebody else patched on top."""
@@ -72,17 +98,39 @@ class Compilations:
 
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def call_user_compiler(graph: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
-                before = getattr(self._current, "noted", None)
                 with suppress(Exception):
-                    self._current.noted = owners_of(module), traces_of(module)
-                try:
-                    return original(graph, module, *args, **kwargs)
-                finally:
-                    self._current.noted = before
+                    self._keep(names_of(module))
+                return original(graph, module, *args, **kwargs)
 
             return call_user_compiler
 
         self._replaced.replace(kind, "call_user_compiler", make)
+
+    def _keep(self, names: Names) -> None:
+        compilation = _compilation()
+        if not compilation:
+            return
+        while len(self._of_compilation) >= MAX_COMPILATIONS:
+            del self._of_compilation[next(iter(self._of_compilation))]
+        self._of_compilation[compilation] = names
+
+    def _known(self) -> Names:
+        return self._of_compilation.get(_compilation(), Names({}, {}))
+
+    def _listen_to_lowering(self) -> None:
+        kind = getattr(sys.modules.get(LOWERING), "GraphLowering", None)
+        if kind is None:
+            return
+
+        def make(original: Callable[..., None]) -> Callable[..., None]:
+            def __init__(lowering: Any, module: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+                with suppress(Exception):
+                    self._current.lowered = names_of(module, self._known())
+                original(lowering, module, *args, **kwargs)
+
+            return __init__
+
+        self._replaced.replace(kind, "__init__", make)
 
     def _listen_to_modules(self) -> None:
         kind = getattr(sys.modules.get(CODECACHE), "PyCodeCache", None)
@@ -93,9 +141,8 @@ class Compilations:
             function = original.__func__
 
             def load_by_key_path(cls: Any, key: str, path: str, *args: Any, **kwargs: Any) -> Any:
-                noted = getattr(self._current, "noted", None)
-                if noted:
-                    self.owners[path], self.traces[path] = noted
+                with suppress(Exception):
+                    self._load(path)
                 return function(cls, key, path, *args, **kwargs)
 
             return classmethod(load_by_key_path)
@@ -103,34 +150,60 @@ class Compilations:
         self._replaced.replace(kind, "load_by_key_path", make)
 
 
-def owners_of(module: Any) -> dict[str, Owner]:
-    """Return the module of each operator of a traced graph, by the operator's name."""
-    found: dict[str, Owner] = {}
+def names_of(module: Any, traced: Names | None = None) -> Names:
+    """Return module and stack of each operator of a graph, by the operator's names.
+
+    Parameters
+    ----------
+    module : GraphModule
+        As traced, or derived from that.
+    traced : Names, optional
+        Of the traced graph, for operators of a backward, which name those of their forward.
+    """
+    known = traced or Names({}, {})
+    found = Names({}, {})
     for node in module.graph.nodes:
-        stack = node.meta.get("nn_module_stack")
-        if not stack or node.op in ("placeholder", "output"):
+        if node.op in ("placeholder", "output"):
             continue
-        key, (path, _) = list(stack.items())[-1]
-        digits = str(key).partition("@")[0]
-        owner = Owner(int(digits) if digits.isdecimal() else 0, clean(str(path)))
-        for name in _names(node):
-            found.setdefault(name, owner)
+        forward = [str(source[0]) for source in node.meta.get("fwd_source_fn_stack") or ()]
+        owner = _owner(node) or _first(known.owners, forward)
+        text = str(node.meta.get("stack_trace") or _first(known.traces, forward) or "")
+        for name in [_printed(node)] if traced is not None else _names(node):
+            if owner is not None:
+                found.owners.setdefault(name, owner)
+            if text:
+                found.traces.setdefault(name, text)
     return found
 
 
-def traces_of(module: Any) -> dict[str, str]:
-    """Return the stack of each operator of a traced graph, as torch prints it, by its name."""
-    found: dict[str, str] = {}
-    for node in module.graph.nodes:
-        text = node.meta.get("stack_trace")
-        if text and node.op not in ("placeholder", "output"):
-            for name in _names(node):
-                found.setdefault(name, str(text))
-    return found
+def _owner(node: Any) -> Owner | None:
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not stack:
+        return None
+    key, (path, _) = list(stack.items())[-1]
+    digits = str(key).partition("@")[0]
+    return Owner(int(digits) if digits.isdecimal() else 0, clean(str(path)))
+
+
+def _first(known: dict[str, Any], names: list[str]) -> Any:
+    return next((known[name] for name in reversed(names) if name in known), None)
 
 
 def _names(node: Any) -> list[str]:
     return [*(str(source[0]) for source in node.meta.get("source_fn_stack") or ()), node.name]
+
+
+def _printed(node: Any) -> str:
+    """Return the name that the compiler's comments give a node of the graph that it lowers."""
+    earlier = node.meta.get("from_node")
+    return str(earlier[0].name if earlier else node.name)
+
+
+def _compilation() -> str:
+    """Return the number of the compilation that goes on in this thread; empty for none."""
+    context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
+    number = context.current_compile_id() if context is not None else None
+    return "" if number is None else str(number)
 
 
 def clean(path: str) -> str:

@@ -15,12 +15,13 @@ from functools import lru_cache
 
 from .origins.context import Provenance
 from .origins.stacks import Place
-from .torch_origins_compiled import COMPILATIONS
+from .torch_origins_compiled import COMPILATIONS, Names
 
 CODECACHE = "torch._inductor.codecache"
 _COMMENT = re.compile(r"#.*?Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")
 _FRAME = re.compile(r'File "(.+?)", line (\d+), in (.+)')
 _LAUNCH = re.compile(r"\.run\(|extern_kernels\.|torch\.ops\.|^\s*cpp_\w+\(|async_compile\.")
+NOTHING = Names({}, {})
 LINES_ABOVE = 40
 """How far above a line its comment is looked for."""
 
@@ -36,13 +37,12 @@ def provenance(file: str, line: int, kernel: str) -> Provenance | None:
     kernel : str
     """
     sources, operators = names_of(file, line, kernel)
-    traces = COMPILATIONS.traces.get(file, {})
-    named = (_stack(traces[name]) for name in sources if name in traces)
+    known = COMPILATIONS.names.get(file, NOTHING)
+    named = (_stack(known.traces[name]) for name in sources if name in known.traces)
     stacks = tuple(dict.fromkeys((*stacks_of(file, line), *filter(None, named))))
     if not operators and not stacks:
         return None
-    known = COMPILATIONS.owners.get(file, {})
-    owners = tuple(dict.fromkeys(known[name] for name in sources if name in known))
+    owners = tuple(dict.fromkeys(known.owners[name] for name in sources if name in known.owners))
     return Provenance(
         operators=operators,
         modules=tuple(owner.path for owner in owners),

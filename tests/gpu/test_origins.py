@@ -138,18 +138,32 @@ def test_workloads(name: str, record: Record) -> None:
 
     workload = load(name).build()
 
+    compiled = name == "encoder_compiled"
+
     def run() -> None:
         if "torch._dynamo" in sys.modules:
             torch._dynamo.reset()  # else the graphs of an earlier run are replayed
-        workload.run(1)
+        if not compiled:
+            workload.run(1)
+            return
+        # Of a backward that comes from the compiler's cache fewer lines are known.
+        import torch._inductor.config as settings
 
-    if name != "encoder_compiled":
+        with settings.patch(force_disable_caches=True):
+            workload.run(1)
+
+    if not compiled:
         run()  # what is tuned once is not to differ below
     with without_origins():
         plain = record(run)
     noted = record(run)
     without, with_them = (
-        [launch for key in found.graphs for launch in launches(found.graph(key))]
+        # What the compiler tunes anew may come out with other sizes of blocks.
+        [
+            launch[:1] if compiled else launch
+            for key in found.graphs
+            for launch in launches(found.graph(key))
+        ]
         for found in (plain, noted)
     )
     differing = [pair for pair in zip(without, with_them, strict=True) if pair[0] != pair[1]]
@@ -478,7 +492,10 @@ def test_compiled_kernels_name_operators_and_lines(record: Record) -> None:
     workload = load("encoder_compiled").build()
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
-    recording = record(lambda: workload.run(1))
+    import torch._inductor.config as settings
+
+    with settings.patch(force_disable_caches=True):
+        recording = record(lambda: workload.run(1))
     kernels = [
         kernel
         for key in recording.graphs
@@ -490,6 +507,7 @@ def test_compiled_kernels_name_operators_and_lines(record: Record) -> None:
     assert share([bool(kernel.operators) for kernel in written]) >= ENOUGH
     assert share([bool(kernel.stacks) for kernel in written]) >= ENOUGH
     assert share([bool(kernel.modules) for kernel in written]) >= 0.9
+    assert len([key for key in recording.graphs if recording.origins(key)]) >= 2  # and backward
     assert {"layers.0.linear1", "layers.1.norm2"} <= {
         path for kernel in kernels for path in kernel.modules
     }

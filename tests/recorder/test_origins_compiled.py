@@ -14,11 +14,12 @@ from capture.recorder.import_watch import after_import
 from capture.recorder.torch_origins_compiled import (
     COMPILATIONS,
     Compilations,
+    Names,
     Owner,
-    owners_of,
-    traces_of,
+    names_of,
 )
-from capture.recorder.torch_origins_inductor import CODECACHE, names_of, provenance
+from capture.recorder.torch_origins_inductor import CODECACHE, provenance
+from capture.recorder.torch_origins_inductor import names_of as names_in_comment
 
 GENERATED = dedent(
     """\
@@ -51,17 +52,17 @@ def line_of(text: str) -> int:
 
 
 def test_the_comment_above_a_launch_names_its_operators(generated: str) -> None:
-    found = names_of(generated, line_of("extern_kernels"), "aten.addmm.out")
+    found = names_in_comment(generated, line_of("extern_kernels"), "aten.addmm.out")
     assert found == (("mm", "relu_1"), ("aten.mm", "aten.relu"))
 
 
 def test_the_comment_of_another_launch_is_not_taken(generated: str) -> None:
-    found = names_of(generated, line_of(".run("), "triton_poi_fused_gelu_0")
+    found = names_in_comment(generated, line_of(".run("), "triton_poi_fused_gelu_0")
     assert found == (("gelu",), ("aten.gelu",))
 
 
 def test_a_file_that_is_gone_says_nothing() -> None:
-    assert names_of("/nowhere/cab.py", 3, "kernel") == ((), ())
+    assert names_in_comment("/nowhere/cab.py", 3, "kernel") == ((), ())
     assert provenance("/nowhere/cab.py", 3, "kernel") is None
 
 
@@ -79,7 +80,7 @@ def test_a_fused_kernel_has_every_stack_and_module(
     module.PyCodeCache = cache
     monkeypatch.setitem(sys.modules, CODECACHE, module)
     owners = {"mm": Owner(0, "blocks.0.l"), "relu_1": Owner(0, "blocks.0")}
-    monkeypatch.setitem(COMPILATIONS.owners, generated, owners)
+    monkeypatch.setitem(COMPILATIONS.names, generated, Names(owners, {}))
     found = provenance(generated, launch, "aten.addmm.out")
     assert found is not None
     assert found.operators == ("aten.mm", "aten.relu")
@@ -113,7 +114,7 @@ def test_modules_of_a_traced_graph() -> None:
     ]
     graph = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
     owner = Owner(23, "blocks.0.l")
-    assert owners_of(graph) == {"linear_1": owner, "x_1": owner}
+    assert names_of(graph).owners == {"linear_1": owner, "x_1": owner}
 
 
 def test_kernels_of_a_partition_have_the_stacks_of_the_traced_graph(
@@ -130,9 +131,9 @@ def test_kernels_of_a_partition_have_the_stacks_of_the_traced_graph(
         SimpleNamespace(op="call_function", name="relu_1", meta={"stack_trace": frame.format(8)}),
         SimpleNamespace(op="placeholder", name="w", meta={"stack_trace": frame.format(9)}),
     ]
-    traces = traces_of(SimpleNamespace(graph=SimpleNamespace(nodes=nodes)))
-    assert set(traces) == {"mm", "x", "relu_1"}
-    monkeypatch.setitem(COMPILATIONS.traces, generated, traces)
+    names = names_of(SimpleNamespace(graph=SimpleNamespace(nodes=nodes)))
+    assert set(names.traces) == {"mm", "x", "relu_1"}
+    monkeypatch.setitem(COMPILATIONS.names, generated, names)
     found = provenance(generated, line_of("extern_kernels"), "aten.addmm.out")
     assert found is not None
     assert found.stacks == ((("/me/net.py", 7, "forward"),), (("/me/net.py", 8, "forward"),))
@@ -145,36 +146,65 @@ def test_the_compiler_is_listened_to_and_left_as_it_was(
         def call_user_compiler(self, module: Any, inputs: Any) -> Any:
             return PyCodeCache.load_by_key_path("key", "/gen/cab.py", linemap=inputs)
 
+    class GraphLowering:
+        def __init__(self, module: Any) -> None:
+            self.module = module
+
     class PyCodeCache:
         @classmethod
         def load_by_key_path(cls, key: str, path: str, linemap: Any = None) -> Any:
             return cls, key, path, linemap
 
+    class CompileContext:
+        number: str | None = "0/0"
+
+        @classmethod
+        def current_compile_id(cls) -> str | None:
+            return cls.number
+
     for name, kind in (
         ("torch._dynamo.output_graph", OutputGraph),
+        ("torch._inductor.graph", GraphLowering),
         ("torch._inductor.codecache", PyCodeCache),
+        ("torch._guards", CompileContext),
     ):
         module = ModuleType(name)
         setattr(module, kind.__name__, kind)
         monkeypatch.setitem(sys.modules, name, module)
-    before = vars(OutputGraph)["call_user_compiler"], vars(PyCodeCache)["load_by_key_path"]
+    patched = (
+        (OutputGraph, "call_user_compiler"),
+        (GraphLowering, "__init__"),
+        (PyCodeCache, "load_by_key_path"),
+    )
+    before = [vars(kind)[name] for kind, name in patched]
     found = Compilations()
     found.watch()
     node = SimpleNamespace(
-        op="call_function", name="x", meta={"nn_module_stack": {"7": ("L['self'].a", object)}}
+        op="call_function",
+        name="x",
+        meta={"nn_module_stack": {"7": ("L['self'].a", object)}, "stack_trace": "forward"},
     )
     graph = SimpleNamespace(graph=SimpleNamespace(nodes=[node]))
     result = OutputGraph().call_user_compiler(graph, "inputs")
     assert result == (PyCodeCache, "key", "/gen/cab.py", "inputs")
-    assert found.owners == {"/gen/cab.py": {"x": Owner(7, "a")}}
+    owner = Owner(7, "a")
+    assert found.names == {"/gen/cab.py": Names({"x": owner}, {"x": "forward"})}
+    # Its backward is lowered later, under the same number; an operator of it names its forward's.
+    derived = SimpleNamespace(
+        op="call_function", name="mm_1", meta={"fwd_source_fn_stack": [("x", object)]}
+    )
+    assert GraphLowering(SimpleNamespace(graph=SimpleNamespace(nodes=[derived]))).module is not None
+    PyCodeCache.load_by_key_path("key", "/gen/backward.py")
+    backward = found.names["/gen/backward.py"]
+    assert (backward.owners["mm_1"], backward.traces["mm_1"]) == (owner, "forward")
     # What cannot be read does not keep it from compiling.
     assert OutputGraph().call_user_compiler(object(), "inputs")[1] == "key"
-    # Loaded outside of a compilation, such as from a cache: nothing is known.
+    # Loaded outside of a compilation: nothing is known.
+    CompileContext.number = None
     PyCodeCache.load_by_key_path("key", "/gen/other.py")
-    assert "/gen/other.py" not in found.owners
+    assert "/gen/other.py" not in found.names
     found.stop()
-    after = vars(OutputGraph)["call_user_compiler"], vars(PyCodeCache)["load_by_key_path"]
-    assert after == before
+    assert [vars(kind)[name] for kind, name in patched] == before
 
 
 def test_acting_after_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
