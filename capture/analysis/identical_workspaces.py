@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import NamedTuple
 
 from ..memory_map import Memory
 from ..model import Recording
@@ -18,7 +18,7 @@ from .base import (
     Severity,
     Unit,
 )
-from .later import laters, memories, pointing, surest, why_no_memory
+from .later import captured_us, laters, memories, pointing, surest, why_no_memory
 from .pointed_at import allocated_at
 from .subject import NO_MEMORY
 from .workspaces import Candidate, candidates, sizes_of, users
@@ -49,6 +49,33 @@ LIKELY = (
 )
 
 
+class Held(NamedTuple):
+    """A workspace in the pool of a graph."""
+
+    row: tuple[Cell, ...]
+    stream: int
+    since_us: float
+    freed_us: float
+
+
+def _needed(held: list[Held]) -> int:
+    """Return how many workspaces one stream had at once: threads have handles of their own."""
+    return max(
+        sum(
+            other.stream == item.stream and other.since_us <= item.since_us < other.freed_us
+            for other in held
+        )
+        for item in held
+    )
+
+
+def _stream(memory: Memory, block: int) -> int:
+    assert memory.blocks is not None
+    assert memory.segments is not None
+    streams = memory.segments.stream
+    return streams[memory.blocks.segment[block]] if streams else 0
+
+
 def run(recording: Recording, rows: int = 1000) -> Result:
     """Look for workspaces in the own pools of several graphs.
 
@@ -60,7 +87,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     found = laters(recording, result.notes)
     looked = opened = left_out = 0
     seen: dict[tuple[int, int, int], set[tuple[tuple[int, int], int]]] = {}
-    made: dict[tuple[int, int, int], list[tuple[Cell, ...]]] = {}
+    made: dict[tuple[int, int, int], list[Held]] = {}
     for key, memory in memories(recording, result.notes):
         looked += 1
         process = recording.graphs[key].process or 0
@@ -76,15 +103,20 @@ def run(recording: Recording, rows: int = 1000) -> Result:
             row = _row(recording, key, memory, item, result.notes)
             if row is not None:
                 seen[group].add(block)
-                made.setdefault(group, []).append(row)
+                later = found.get(process)
+                since = captured_us(memory)
+                fate = later.fate(item.address, item.device, since) if later else None
+                freed_us = fate.freed_us if fate is not None else float("inf")
+                made.setdefault(group, []).append(
+                    Held(row, _stream(memory, item.block), since, freed_us)
+                )
     if not looked:
         if result.notes:
             return Result.absent(result.notes[0].rstrip("."))
         return Result.absent(why_no_memory(recording, NO_MEMORY))
-    # A graph may need several itself: threads have handles of their own.
-    most = {group: max(Counter(row[0] for row in same).values()) for group, same in made.items()}
-    several = {group: same for group, same in made.items() if len(same) > most[group]}
-    result.rows = [row for same in several.values() for row in same]
+    needed = {group: _needed(same) for group, same in made.items()}
+    several = {group: same for group, same in made.items() if len(same) > needed[group]}
+    result.rows = [item.row for same in several.values() for item in same]
     graphs = len({row[0] for row in result.rows})
     result.figures = {
         "looked": Quantity(looked, Unit.COUNT),
@@ -92,7 +124,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         "workspaces": Quantity(len(result.rows), Unit.COUNT),
         "bytes": Quantity(sum(group[2] * len(same) for group, same in several.items()), Unit.BYTES),
         "saved": Quantity(
-            sum(group[2] * (len(same) - most[group]) for group, same in several.items()),
+            sum(group[2] * (len(same) - needed[group]) for group, same in several.items()),
             Unit.BYTES,
         ),
         "left_out": Quantity(left_out, Unit.COUNT),

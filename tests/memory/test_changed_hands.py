@@ -409,8 +409,26 @@ def test_a_workspace_in_the_pool_of_each_graph() -> None:
     run = Run()
     keys = [product(run, gib(300 + number), (number, 0), (number, 0)) for number in (1, 2)]
     result, rows = run.said("identical_workspaces")
+    # Both are there at once on one stream: two threads need them.
+    assert rows == []
+    for number in (1, 2):
+        run.free(gib(300 + number), WORKSPACE, number + 0.5)
+    result, rows = run.said("identical_workspaces")
     assert [row["graph"] for row in rows] == keys
     assert result.figures["saved"].value == WORKSPACE
+
+
+def test_a_workspace_on_each_stream() -> None:
+    run = Run()
+    keys = [product(run, gib(300 + number), (number, 0), (number, 0)) for number in (1, 2)]
+    for number, key in enumerate(keys):
+        segments = run.memory[key].segments
+        assert segments is not None
+        segments.stream = [100 + number, 0]
+    assert [row["graph"] for row in run.said("identical_workspaces")[1]] == keys
+
+
+def test_workspaces_that_graphs_share_or_need() -> None:
     shared = Run()
     for _ in range(2):
         product(shared, gib(300), (1, 0), (1, 0))
@@ -441,6 +459,7 @@ def test_a_leftover_in_another_kernel_makes_no_tensor_of_a_workspace() -> None:
             [1, 0, 1],
             pool=(number, 0),
         )
+        run.free(gib(300 + number), WORKSPACE, number + 0.5)
     assert len(run.said("identical_workspaces")[1]) == 2
 
 
