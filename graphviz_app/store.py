@@ -39,6 +39,11 @@ of 49 nodes, nearly all kernels with arguments and attributes."""
 JOINED_BYTES = 400
 """Estimate of what a node joined with its timings holds: lists of numbers by position."""
 
+FEW_GRAPHS = 200
+"""Up to so many graphs, looking at one looks for the findings of all."""
+PATIENCE_S = 3.0
+"""How long it waits for them."""
+
 ORIGIN_BYTES = 400
 """Estimate of what it holds besides when it is known where it comes from."""
 
@@ -314,12 +319,14 @@ class Store:
     def marks(self, recording: str, key: str) -> dict[str, tuple[Analysis, Result]]:
         """Return the results about a graph that hold findings, by name of their analysis.
 
-        Those of the graph are computed; those of the whole recording are taken from its search,
-        where that has come to them.
+        Those of the graph are computed. Findings between graphs take a search of the whole
+        recording: one of few graphs is searched for them, of others what is known by now is taken.
         """
         from .findings import marks_of
 
         opened = self.get(recording)
+        if len(opened.recording.graphs) <= FEW_GRAPHS:
+            self.findings(opened.id).done.wait(PATIENCE_S)
         search = self._searches.get(opened.id)
         found = search.findings if search is not None and search.done.is_set() else None
         subject = self.subject(opened.id, key)
