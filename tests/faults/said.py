@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 
@@ -34,7 +35,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     """Position in the recording; -1 where none is named."""
     nodes: list[Named]
     text: str
-    """All that the row says, and what the result says of all rows."""
+    """All that the row says; the summary where the result as a whole is the finding."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,16 +51,22 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
         return [said for said in self.findings if said.analysis == analysis]
 
 
-def listen(recording: Recording, file: str) -> Heard:
-    """Return all that is said of a recording of one script.
+def listen(recording: Recording, script: Path) -> Heard:
+    """Return all that is said of the graphs that one script captured.
 
     Parameters
     ----------
     recording : Recording
-    file : str
-        Name of the script, whose lines are told.
+        May hold graphs of other scripts too. What is said of none of them is left out then.
+    script : Path
     """
-    keys = list(recording.graphs)
+    file = f"{script.parent.name}/{script.name}"
+    keys = [
+        key
+        for key, info in recording.graphs.items()
+        if info.place is None or info.place.file.endswith(file)
+    ]
+    alone = len(keys) == len(recording.graphs)
     subjects = {key: lean_subject(recording, key) for key in keys}
     results = [("", name, result) for name, result in of_recording(recording).items()]
     for key, subject in subjects.items():
@@ -70,15 +77,17 @@ def listen(recording: Recording, file: str) -> Heard:
         if not result.present:
             absent.setdefault(name, result.absent_reason)
         for finding in findings_in(analyses()[name], result, key):
-            subject = subjects.get(finding.graph)
+            of = subjects.get(finding.graph)
+            if of is None and not (alone and not finding.graph):
+                continue
             found.append(
                 Said(
                     analysis=name,
                     severity=str(finding.severity),
                     confidence=finding.confidence,
-                    graph=keys.index(finding.graph) if finding.graph in subjects else -1,
-                    nodes=[_named(subject, path, file) for path in _paths(finding, result)]
-                    if subject is not None
+                    graph=keys.index(finding.graph) if of is not None else -1,
+                    nodes=[_named(of, path, file) for path in _paths(finding, result)]
+                    if of is not None
                     else [],
                     text=_text(finding, result),
                 )
@@ -103,16 +112,15 @@ def _named(subject: Subject, path: str, file: str) -> Named:
         stack = index.column(column)[at]
         if stack >= 0:
             found = (index.lines[line] for line in index.lines_of_stack[stack])
-            lines.update(line.line for line in found if line.file.endswith(f"/{file}"))
+            lines.update(line.line for line in found if line.file.endswith(file))
     type_ = subject.graph.topology.types[at]
     return Named(path=path, type=type_, label=subject.label(at), lines=sorted(lines))
 
 
 def _text(finding: Finding, result: Result) -> str:
-    cells = result.rows[finding.row] if finding.row >= 0 else ()
-    said = [
-        *(str(cell) for cell in cells if cell not in (None, "")),
-        result.text(result.summary),
-        *(result.text(note) for note in result.notes),
-    ]
-    return re.sub(r"0x[0-9a-f]{6,}", "0x...", " | ".join(said))[:LONGEST]
+    if finding.row < 0:
+        text = result.text(result.summary)
+    else:
+        cells = result.rows[finding.row]
+        text = " | ".join(str(cell) for cell in cells if cell not in (None, ""))
+    return re.sub(r"0x[0-9a-f]{6,}", "0x...", text)[:LONGEST]

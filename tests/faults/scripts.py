@@ -6,9 +6,11 @@ A faulty script says in its docstring what has to be found in its recording:
 finding     name of the analysis
 severity    of the finding, at least
 graph       position of the graph, from 0 (without this field: the first one), ``each`` or ``any``
-node        type of nodes that have to be named, where lines cannot tell them
+node        types of nodes that have to be named, where lines cannot tell them
 text        what the finding has to say in any case, such as the name of a weight
 others      ``allowed`` where nodes of lines without a mark may be named too
+alone       ``yes`` where the script and its twin need a process of their own, because they look at
+            addresses, or change what all graphs of a process share
 needs       a package that the script needs besides torch and cuda-bindings
 ==========  =====================================================================================
 
@@ -39,7 +41,7 @@ class Expected:
     finding: str
     severity: str
     graph: str = "0"
-    node_type: str = ""
+    node_types: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     others: bool = False
     node_lines: tuple[int, ...] = ()
@@ -53,6 +55,7 @@ class Pair:
     name: str
     expected: Expected
     needs: str = ""
+    alone: bool = False
 
     @property
     def faulty(self) -> Path:
@@ -74,10 +77,10 @@ def _read(path: Path) -> Pair:
         finding=field(text, "finding"),
         severity=field(text, "severity"),
         graph=field(text, "graph") or "0",
-        node_type=field(text, "node"),
+        node_types=tuple(field(text, "node").split()),
         texts=tuple(part.strip() for part in field(text, "text").split(";") if part.strip()),
         others=field(text, "others") == "allowed",
         node_lines=tuple(marked(text, NODE)),
         told_lines=tuple(marked(text, TOLD)),
     )
-    return Pair(path.stem, expected, field(text, "needs"))
+    return Pair(path.stem, expected, field(text, "needs"), field(text, "alone") == "yes")

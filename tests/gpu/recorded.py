@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import capture
@@ -32,6 +32,8 @@ class Recorded:
         After so many seconds the script is killed.
     variables : mapping of str to str, optional
         Of its environment.
+    args : sequence of str
+        Of the script.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class Recorded:
         memory: str = "stacks",
         limit_s: int = 60,
         variables: Mapping[str, str] | None = None,
+        args: Sequence[str] = (),
     ) -> None:
         output = folder / f"{script.stem}.cgl"
         growing = folders.make(output, [str(script)], True)
@@ -56,7 +59,7 @@ class Recorded:
             **(variables or {}),
         }
         self.done = subprocess.run(
-            launch.child_command(str(script), []),
+            launch.child_command(str(script), args),
             env={**os.environ, **environment},
             cwd=ROOT,
             capture_output=True,

@@ -164,7 +164,7 @@ def test_kind_line_and_advice_with_the_users_own_error(
     ran = record(script)
     unrecorded = plain(script, tmp_path)
     entry = entry_of(script, ran, unrecorded)
-    REPORT.write(script.name, [known.name for known in zoo()], lambda _: entry)
+    REPORT.write({script.name: entry}, [known.name for known in zoo()])
 
     assert outcome(ran.done) == unrecorded
     found = ran.failures()

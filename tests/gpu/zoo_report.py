@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,28 +45,22 @@ class ZooReport:
         except (OSError, ValueError):
             return {"scripts": {}}
 
-    def write(
-        self,
-        name: str,
-        known: Iterable[str],
-        change: Callable[[dict[str, Any]], dict[str, Any]],
-    ) -> None:
-        """Change one entry.
+    def write(self, entries: Mapping[str, Mapping[str, Any]], known: Iterable[str]) -> None:
+        """Write fields of entries; other fields of theirs stay.
 
         Parameters
         ----------
-        name : str
-            Of the script.
+        entries : mapping of str to mapping
+            Fields by script.
         known : iterable of str
-            Entries of other names are dropped.
-        change : callable
-            Given the entry, an empty one at first, returns the new one.
+            Entries of other scripts are dropped.
         """
         now, kept = machine(), set(known)  # asked once, and not while others wait for the lock
         with open(Path(tempfile.gettempdir()) / f"cglens-{self.beside}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             scripts = self.read()["scripts"]
-            scripts[name] = change(scripts.get(name, {}))
+            for name, fields in entries.items():
+                scripts[name] = {**scripts.get(name, {}), **fields}
             document = {
                 **now,
                 "scripts": {key: scripts[key] for key in sorted(scripts) if key in kept},

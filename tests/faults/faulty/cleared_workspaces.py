@@ -1,5 +1,6 @@
 """Clear cuBLAS's workspaces while graphs that use one are replayed.
 
+alone: yes
 finding: shared_workspaces
 severity: notice
 graph: each

@@ -2,7 +2,8 @@
 
 finding: memory_nodes
 severity: notice
-node: mem_alloc
+graph: each
+node: mem_alloc mem_free
 """
 
 import torch
@@ -31,7 +32,7 @@ with torch.cuda.graph(first):
     z = y * 2
 with torch.cuda.graph(second):
     release(scratch)
-    z = z * 2
+    doubled = z * 2
 first.replay()
 second.replay()
 torch.cuda.synchronize()

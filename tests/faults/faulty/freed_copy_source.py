@@ -10,10 +10,10 @@ import torch
 
 
 def load(target: torch.Tensor, values: list[torch.Tensor]) -> None:
-    target.copy_(values.pop())  # <- node
+    target.copy_(values.pop())  # <- node  # <- told
 
 
-weights = [torch.randn(1 << 20, device="cuda")]  # <- told
+weights = [torch.randn(1 << 20, device="cuda")]
 x = torch.empty(1 << 20, device="cuda")
 x.copy_(weights[0]).mul_(2)  # warm
 torch.cuda.synchronize()

@@ -1,5 +1,6 @@
 """Set gradients to None after a capture that adds to them.
 
+alone: yes
 finding: freed_later
 severity: notice
 text: gradient of Linear: weight

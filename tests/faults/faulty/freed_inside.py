@@ -6,13 +6,14 @@ severity: warning
 
 import torch
 
-x = torch.randn(2048, 512, device="cuda")  # <- told
-torch.softmax(x, -1)  # warm
+x = torch.randn(2048, 512, device="cuda")
+torch.softmax(x, -1) * 2  # warm
 torch.cuda.synchronize()
 
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     y = torch.softmax(x, -1)  # <- node
-    del x
+    del x  # <- told
+    z = y * 2
 graph.replay()
 torch.cuda.synchronize()

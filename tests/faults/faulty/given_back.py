@@ -1,5 +1,6 @@
 """Free the input of a graph and give its memory back to the driver.
 
+alone: yes
 finding: freed_later
 severity: notice
 text: given back

@@ -1,5 +1,6 @@
 """Allocate the cache of keys anew for the next request.
 
+alone: yes
 finding: rebound_storage
 severity: warning
 text: keys

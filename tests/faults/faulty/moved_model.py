@@ -1,5 +1,6 @@
 """Move a model to the host and back while its graph is still replayed.
 
+alone: yes
 finding: rebound_storage
 severity: warning
 text: Linear: weight

@@ -8,8 +8,7 @@ graph: 1
 import torch
 
 x = torch.randn(2048, 512, device="cuda")
-torch.softmax(x * 2, -1).relu()  # warm
-x + 3
+(torch.softmax(x * 2, -1).relu() + 3) * 2  # warm
 torch.cuda.synchronize()
 
 first, second, third = (torch.cuda.CUDAGraph() for _ in range(3))
@@ -17,6 +16,7 @@ with torch.cuda.graph(first):
     a = torch.softmax(x * 2, -1)
 with torch.cuda.graph(second, pool=first.pool()):
     b = x + 3  # <- node
+    e = b * 2
 with torch.cuda.graph(third):
     c = b.relu()
     d = c * 2

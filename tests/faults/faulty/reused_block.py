@@ -1,5 +1,6 @@
 """Free the input of a graph, and let another tensor have its memory.
 
+alone: yes
 finding: freed_later
 severity: notice
 """

@@ -1,5 +1,6 @@
 """Clear cuBLAS's workspaces before each capture: each graph keeps one in its pool.
 
+alone: yes
 finding: identical_workspaces
 severity: notice
 graph: each

@@ -1,5 +1,6 @@
 """Capture each graph on a stream of its own: each has cuBLAS's workspace once more.
 
+alone: yes
 finding: identical_workspaces
 severity: notice
 graph: each

@@ -23,10 +23,10 @@ first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
 with torch.cuda.graph(first):
     y = x * 2
     scratch = take()
-    z = release(scratch)
+    release(scratch)
 with torch.cuda.graph(second):
     release(take())
-    z = y * 2
+    doubled = y * 2
 first.replay()
 second.replay()
 torch.cuda.synchronize()

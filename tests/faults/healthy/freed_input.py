@@ -3,12 +3,13 @@
 import torch
 
 x = torch.randn(2048, 512, device="cuda")
-torch.softmax(x, -1)  # warm
+torch.softmax(x, -1) * 2  # warm
 torch.cuda.synchronize()
 
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     y = torch.softmax(x, -1)
+    z = y * 2
 graph.replay()
 torch.cuda.synchronize()
 x.normal_()
