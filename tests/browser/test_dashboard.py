@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import waitress
-from dash import Dash
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from capture import read
 from graphviz_app.app import Settings, create_app
-from graphviz_app.server import bind
 from graphviz_app.state import Colouring, ViewState, from_url, to_url
 from graphviz_app.store import Store
 from tests.helpers import synthetic
 
-from .canvas.site import CHROMIUM, CHROMIUM_FLAGS
+from .dashboard import (
+    HEIGHT,
+    WIDTH,
+    Open,
+    node_place,
+    ready,
+    serving,
+    title,
+    wait_until_dimmed,
+)
 
 DATA = Path(__file__).parent.parent / "data" / "driver_dot"
-BODIES = "train.py:bodies%231"
-WIDTH, HEIGHT = 1440, 900
-
-Open = Callable[[str], Page]
-expect.set_options(timeout=20_000)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_FLAGS))
-        yield launched
-        launched.close()
-
-
-@contextmanager
-def serving(app: Dash) -> Iterator[str]:
-    """Serve an app from a thread, as `cglens view` does from its process."""
-    listener = bind("127.0.0.1", 0)
-    server = waitress.create_server(app.server, sockets=[listener], threads=8)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.task_dispatcher.shutdown()
-    server.close()
-    thread.join(10)
 
 
 @pytest.fixture(scope="module")
@@ -69,77 +46,7 @@ def address() -> Iterator[str]:
         yield where
 
 
-@contextmanager
-def new_context(browser: Browser) -> Iterator[BrowserContext]:
-    """Open a context as a user has it who sees a desktop and no animations."""
-    context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce"
-    )
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    with new_context(browser) as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def open_page(context: BrowserContext, address: str) -> Iterator[Open]:
-    problems: list[str] = []
-    hosts: set[str] = set()
-
-    def open_(path: str) -> Page:
-        page = context.new_page()
-        page.on(
-            "console",
-            lambda message: (
-                problems.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("dialog", lambda dialog: problems.append(f"a dialog: {dialog.message}"))
-        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-        page.goto(address + path)
-        return page
-
-    yield open_
-    for page in context.pages:
-        page.close()
-    assert problems == []
-    assert hosts - {""} == {urlsplit(address).netloc}, "a request left the machine"
-
-
-def ready(page: Page) -> Page:
-    page.wait_for_selector("#canvas-host[data-ready]")
-    return page
-
-
-def node_place(page: Page, node: int) -> tuple[float, float]:
-    box = page.locator("#canvas-host").bounding_box()
-    assert box is not None
-    x, y = page.evaluate(
-        "i => document.getElementById('canvas-host').cglens.nodeScreenPosition(i)", node
-    )
-    return box["x"] + x, box["y"] + y
-
-
-def wait_until_dimmed(page: Page, wanted: bool) -> None:
-    # Playwright's own wait_for_function needs eval, which the page's policy forbids.
-    for _ in range(200):
-        if page.evaluate("document.getElementById('canvas-host').cglens.stats().dimmed") is wanted:
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"the picture did not become {'dimmed' if wanted else 'plain'}")
-
-
-def title(page: Page) -> Any:
-    return page.locator(".details h2")
-
-
-def test_from_the_overview_into_a_body_and_back(open_page: Open) -> None:
-    page = open_page("/")
+def test_from_the_overview_into_a_body_and_back(page: Page) -> None:
     page.get_by_role("link", name="bodies batch_size=2").click()
     ready(page)
     expect(title(page)).to_have_text("bodies batch_size=2")
@@ -202,8 +109,9 @@ def test_a_reload_and_a_copied_link_show_the_same(open_page: Open) -> None:
 
     page.reload()
     same(page)
-    path = urlsplit(link)
-    same(open_page(f"{path.path}?{path.query}"))
+    tab = page.context.new_page()
+    tab.goto(link)
+    same(tab)
 
 
 def test_a_choice_is_kept_when_a_key_follows_at_once(open_page: Open) -> None:
@@ -277,17 +185,18 @@ def test_the_picture_has_the_room(open_page: Open) -> None:
     assert overflow == [WIDTH, HEIGHT]
 
 
-@pytest.mark.parametrize("choice", ["Light", "Dark"])
-def test_the_theme_is_kept_and_is_there_before_the_page(open_page: Open, choice: str) -> None:
-    page = open_page("/")
-    page.locator("#theme label", has_text=choice).click()
+def test_the_theme_is_kept_and_is_there_before_the_page(page: Page) -> None:
     root = page.locator("html")
-    expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
-    page.reload(wait_until="commit")
-    page.wait_for_selector("body")
-    assert root.get_attribute("data-mantine-color-scheme") == choice.lower()
-    expect(page.locator("#theme input:checked")).to_have_value(choice.lower())
-    expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
+    for choice in ("Light", "Dark"):
+        page.locator("#theme label", has_text=choice).click()
+        expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
+        page.reload(wait_until="commit")
+        page.wait_for_selector("body")
+        assert root.get_attribute("data-mantine-color-scheme") == choice.lower()
+        expect(page.locator("#theme input:checked")).to_have_value(choice.lower())
+        expect(root).to_have_attribute("data-mantine-color-scheme", choice.lower())
+    page.locator("#theme label", has_text="System").click()
+    expect(root).to_have_attribute("data-mantine-color-scheme", "light")
 
 
 def test_names_with_markup_are_text(open_page: Open) -> None:
@@ -309,15 +218,15 @@ def test_an_export_is_downloaded(open_page: Open) -> None:
     assert waiting.value.suggested_filename.endswith(".dot")
 
 
-def test_help_opens_by_key(open_page: Open) -> None:
-    page = open_page("/")
+def test_help_opens_by_key(page: Page) -> None:
     page.wait_for_selector(".cell-link")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Keyboard")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_browser_and_the_server_write_the_same_addresses(open_page: Open) -> None:
-    page = open_page("/")
+def test_the_browser_and_the_server_write_the_same_addresses(page: Page) -> None:
     page.wait_for_selector(".cell-link")
     for state in (
         ViewState("graph", "r", "train.py:step#0", "3/0", 12, Colouring.LANE, "gemm"),
@@ -337,8 +246,7 @@ def test_the_browser_and_the_server_write_the_same_addresses(open_page: Open) ->
         assert page.evaluate("u => cgShell.parse(u[0], u[1])", [path, query]) == view
 
 
-def test_back_leaves_the_graph_in_one_step(open_page: Open) -> None:
-    page = open_page("/")
+def test_back_leaves_the_graph_in_one_step(page: Page) -> None:
     page.get_by_role("link", name="layers batch_size=1").click()
     ready(page)
     expect(title(page)).to_have_text("layers batch_size=1")
@@ -347,16 +255,14 @@ def test_back_leaves_the_graph_in_one_step(open_page: Open) -> None:
     expect(page.locator(".cell-link").first).to_be_visible()
 
 
-def test_a_failed_capture_shows_what_it_had_reached(open_page: Open) -> None:
-    page = open_page("/")
+def test_a_failed_capture_shows_what_it_had_reached(page: Page) -> None:
     page.get_by_role("link", name="5 nodes reached").click()
     ready(page)
     expect(page.locator(".toolbar-note")).to_contain_text("This capture failed")
     expect(title(page)).to_have_text("bad_step")
 
 
-def test_the_overview_filters_graphs(open_page: Open) -> None:
-    page = open_page("/")
+def test_the_overview_filters_graphs(page: Page) -> None:
     page.wait_for_selector(".cell-link")
     page.keyboard.press("/")
     page.keyboard.type("bodies")
@@ -378,7 +284,7 @@ def test_behind_a_prefix(browser: Browser) -> None:
 
 
 def test_a_link_with_a_search_dims_all_else(open_page: Open) -> None:
-    page = ready(open_page("/graph?search=flash"))
+    page = ready(open_page("/graph?search=flash", load=True))
     expect(page.locator("#search-count")).to_have_text("24")
     wait_until_dimmed(page, True)
     page.keyboard.press("Escape")

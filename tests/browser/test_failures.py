@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from graphviz_app.app import create_app
 from graphviz_app.source_access import SourceAccess
@@ -14,9 +14,7 @@ from graphviz_app.store import Store
 from tests.failures.recordings import zoo_recording
 from tests.helpers import synthetic
 
-from .test_dashboard import browser, new_context, serving
-
-__all__ = ["browser"]
+from .dashboard import Open, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,18 +26,7 @@ def address() -> Iterator[str]:
         yield where
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    problems: list[str] = []
-    with new_context(browser) as context:
-        opened = context.new_page()
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        yield opened
-    assert problems == []
-
-
 def test_from_the_overview_to_the_line_and_on_to_another(page: Page, address: str) -> None:
-    page.goto(f"{address}/?recording=zoo")
     entry = page.locator(".failed-list li", has_text="swallowed.py")
     entry.get_by_role("link", name="Host synchronisation").click()
     expect(page.locator(".failure h2")).to_have_text("Host synchronisation")
@@ -54,8 +41,8 @@ def test_from_the_overview_to_the_line_and_on_to_another(page: Page, address: st
     expect(page.locator(".failure h2")).to_have_text("Host synchronisation")
 
 
-def test_to_the_nodes_that_were_reached_and_back(page: Page, address: str) -> None:
-    page.goto(f"{address}/failures?recording=run")
+def test_to_the_nodes_that_were_reached_and_back(open_page: Open) -> None:
+    page = open_page("/failures?recording=run", load=True)
     page.get_by_role("link", name="5 nodes").click()
     note = page.locator(".toolbar-note")
     expect(note).to_contain_text("This capture failed")

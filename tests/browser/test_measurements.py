@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 import capture
 from graphviz_app.app import Settings, create_app
@@ -18,8 +18,7 @@ from tests.app.test_executables import twice_instantiated
 from tests.helpers import synthetic_benchmarks
 from tests.recorder.conftest import ROOT, STAND_IN
 
-# The fixtures are found by their names.
-from .test_dashboard import Open, browser, context, open_page, ready, serving  # noqa: F401
+from .dashboard import Open, new_context, ready, serving
 
 LAYERS = "graph=train.py:layers%230"
 SCRIPT = """
@@ -47,7 +46,7 @@ def arrows(page: Page) -> int:
     return int(page.evaluate("document.getElementById('replay-host').cgreplay.arrows()"))
 
 
-def test_the_choice_of_an_executable_is_followed(open_page: Open) -> None:  # noqa: F811
+def test_the_choice_of_an_executable_is_followed(open_page: Open) -> None:
     page = open_page(f"/timeline?recording=two&{LAYERS}&node=1")
     page.wait_for_selector("#replay-host[data-ready]")
     expect(page.locator(".details")).to_contain_text("3 µs")
@@ -62,7 +61,7 @@ def test_the_choice_of_an_executable_is_followed(open_page: Open) -> None:  # no
     expect(page.locator("[data-choose=executable] select")).to_have_value("slow")
 
 
-def test_the_dependencies_of_a_selected_node_are_arrows(open_page: Open) -> None:  # noqa: F811
+def test_the_dependencies_of_a_selected_node_are_arrows(open_page: Open) -> None:
     page = open_page(f"/timeline?recording=full&{LAYERS}")
     page.wait_for_selector("#replay-host[data-ready]")
     assert arrows(page) == 0  # of 264 edges none, until a node is selected
@@ -73,8 +72,8 @@ def test_the_dependencies_of_a_selected_node_are_arrows(open_page: Open) -> None
     assert arrows(page) == 3  # to the fork of three; the memset before it is not timed
 
 
-def test_what_if_is_asked_by_typing_by_type_and_by_family(open_page: Open) -> None:  # noqa: F811
-    page = open_page(f"/whatif?recording=full&{LAYERS}")
+def test_what_if_is_asked_by_typing_by_type_and_by_family(open_page: Open) -> None:
+    page = open_page(f"/whatif?recording=full&{LAYERS}", load=True)
     answer = page.locator(".whatif-answer")
     expect(answer).to_contain_text("Choose nodes")
     page.locator("#whatif-asked").fill("node:1-3")
@@ -93,15 +92,15 @@ def test_what_if_is_asked_by_typing_by_type_and_by_family(open_page: Open) -> No
     expect(page.locator("#search-count")).not_to_have_text("no match")
 
 
-def test_the_panel_asks_what_if_of_its_node(open_page: Open) -> None:  # noqa: F811
+def test_the_panel_asks_what_if_of_its_node(open_page: Open) -> None:
     page = open_page(f"/timeline?recording=full&{LAYERS}&node=3")
     page.get_by_role("link", name="if this node took no time").click()
     expect(page.locator("#whatif-asked")).to_have_value("node:3")
     expect(page.locator(".details-kind .path")).to_have_text("3")
 
 
-def test_benchmarks_show_one_graph_and_all(open_page: Open) -> None:  # noqa: F811
-    page = open_page(f"/benchmarks?recording=full&{LAYERS}")
+def test_benchmarks_show_one_graph_and_all(open_page: Open) -> None:
+    page = open_page(f"/benchmarks?recording=full&{LAYERS}", load=True)
     expect(page.locator(".strip-row .js-plotly-plot")).to_have_count(10)
     expect(page.locator("#bench-state .js-plotly-plot")).to_be_visible()
     page.get_by_role("tab", name="All graphs").click()
@@ -111,9 +110,7 @@ def test_benchmarks_show_one_graph_and_all(open_page: Open) -> None:  # noqa: F8
 
 
 def test_the_workload_of_this_session_is_measured_at_a_click(
-    context: BrowserContext,  # noqa: F811
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graphviz_app import cli
 
@@ -123,7 +120,8 @@ def test_the_workload_of_this_session_is_measured_at_a_click(
     assert cli.main(["record", "train.py"]) == 0
     first = tmp_path / "train.cgl"
     store = Store([(first.name, capture.read(first), first)])
-    with serving(create_app(store, Settings(workload=Workload("train.py")))) as where:
+    app = create_app(store, Settings(workload=Workload("train.py")))
+    with serving(app) as where, new_context(browser) as context:
         page = context.new_page()
         page.goto(f"{where}/whatif?view=node:1")
         page.locator("#whatif-start").click()
@@ -131,6 +129,5 @@ def test_the_workload_of_this_session_is_measured_at_a_click(
         expect(page.locator(".whatif-measured")).to_contain_text("node:1", timeout=60_000)
         assert "recording=train-whatif-1" in page.url
         expect(page.locator("#recording")).to_be_enabled()
-        page.close()
     assert store.measurer is not None
     store.measurer.close()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import capture
 from graphviz_app.app import create_app
 from graphviz_app.store import Store
 from tests.helpers import synthetic_memory
 
-from .test_dashboard import browser, new_context, serving
-
-__all__ = ["browser"]
+from .dashboard import Open, serving
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "memory" / "train_step_snapshot.pickle"
 
@@ -25,23 +24,6 @@ def address() -> Iterator[str]:
     named = [("run", synthetic_memory.recording()), ("file", capture.read(SNAPSHOT))]
     with serving(create_app(Store(named))) as where:
         yield where
-
-
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    problems: list[str] = []
-    with new_context(browser) as context:
-        opened = context.new_page()
-        opened.on(
-            "console",
-            lambda message: (
-                problems.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        opened.goto(address)
-        yield opened
-    assert problems == []
 
 
 def test_a_block_finds_its_nodes_and_a_node_its_blocks(page: Page) -> None:
@@ -57,8 +39,12 @@ def test_a_block_finds_its_nodes_and_a_node_its_blocks(page: Page) -> None:
     row.locator("a").nth(1).click()
     details = page.locator("#details")
     expect(details.get_by_text("common pool, allocated, 512 B")).to_be_visible()
-    details.locator("a", has_text="Net: weight").click()
+    details.locator("a.neighbour", has_text="Net: weight").click()
     expect(page.locator("#search-count")).to_have_text("1 of 2")
+    details.get_by_role("link", name="block").first.click()
+    expect(page.locator("#memory-blocks .ag-row:not(.ag-row-loading)")).to_have_count(1)
+    page.locator("#memory-pool .nsewdrag").click()
+    expect(page).to_have_url(re.compile("/graph.*node="))
 
 
 def test_data_flow_is_drawn_when_asked_for_and_a_link_keeps_it(page: Page) -> None:
@@ -74,12 +60,12 @@ def test_data_flow_is_drawn_when_asked_for_and_a_link_keeps_it(page: Page) -> No
     expect(host).to_have_attribute("data-flows-shown", "")
 
 
-def test_captures_the_end_and_a_snapshot_file(page: Page, address: str) -> None:
+def test_captures_the_end_and_a_snapshot_file(page: Page, open_page: Open) -> None:
     page.locator(".rail-link", has_text="Memory").click()
     page.get_by_role("tab", name="Captures").click()
     expect(page.locator("#memory-chart .bars .point").first).to_be_visible()
     page.get_by_role("tab", name="End of the process").click()
     expect(page.locator("#memory-map .bars .point")).to_have_count(4)
-    page.goto(f"{address}/memory?recording=file")
+    open_page("/memory?recording=file", load=True)
     expect(page.get_by_role("heading", name="Address map")).to_contain_text("10 segments")
     expect(page.get_by_text("train_step.py:20").first).to_be_visible()

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from graphviz_app.app import create_app
 from graphviz_app.source_access import SourceAccess
 from graphviz_app.store import Store
 from tests.helpers import origins
 
-from .test_dashboard import browser, new_context, ready, serving, title, wait_until_dimmed
-
-__all__ = ["browser"]
+from .dashboard import ready, serving, title, wait_until_dimmed
 
 DEPTH = 12
 MLP = origins.line_of(origins.SOURCE, "self.down(F.gelu")
@@ -25,23 +23,6 @@ def address() -> Iterator[str]:
     made = origins.recording(origins.transformer(DEPTH), origins.compiled())
     with serving(create_app(Store([("o", made)], sources=SourceAccess(editor="vscode")))) as where:
         yield where
-
-
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    problems: list[str] = []
-    with new_context(browser) as context:
-        opened = context.new_page()
-        opened.on(
-            "console",
-            lambda message: (
-                problems.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        opened.goto(address)
-        yield opened
-    assert problems == []
 
 
 def go(page: Page, name: str) -> None:

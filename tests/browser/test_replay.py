@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-# The fixtures are found by their names.
-from .test_dashboard import (  # noqa: F401
-    Open,
-    address,
-    browser,
-    context,
-    node_place,
-    open_page,
-    ready,
-    title,
-)
+from graphviz_app.app import create_app
+from graphviz_app.store import Store
+from tests.helpers import synthetic
+
+from .dashboard import Open, node_place, ready, serving, title
 
 TIMED = "graph=train.py:layers%230"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serving(create_app(Store([("run", synthetic.typical())]))) as where:
+        yield where
 
 
 def drawn(page: Page, host: str) -> Page:
@@ -40,7 +41,7 @@ def canvas_stats(page: Page) -> Any:
     return page.evaluate("document.getElementById('canvas-host').cglens.stats()")
 
 
-def test_a_click_on_the_timeline_is_selected_in_the_graph(open_page: Open) -> None:  # noqa: F811
+def test_a_click_on_the_timeline_is_selected_in_the_graph(open_page: Open) -> None:
     page = drawn(open_page(f"/timeline?{TIMED}"), "replay-host")
     click_run(page, "replay-host", "6")
     expect(page.locator(".details-kind .path")).to_have_text("6")
@@ -52,8 +53,8 @@ def test_a_click_on_the_timeline_is_selected_in_the_graph(open_page: Open) -> No
     assert canvas_stats(page)["selected"] == 6
 
 
-def test_the_strip_and_the_picture_share_the_selection(open_page: Open) -> None:  # noqa: F811
-    page = ready(open_page(f"/graph?{TIMED}&colour=time"))
+def test_the_strip_and_the_picture_share_the_selection(open_page: Open) -> None:
+    page = ready(open_page(f"/graph?{TIMED}&colour=time", load=True))
     drawn(page, "replay-strip")
     click_run(page, "replay-strip", "1")
     expect(page.locator(".details-kind .path")).to_have_text("1")
@@ -64,7 +65,7 @@ def test_the_strip_and_the_picture_share_the_selection(open_page: Open) -> None:
     expect(page.locator(".details-kind .path")).to_have_count(0)
 
 
-def test_a_key_zooms_and_fit_shows_all_again(open_page: Open) -> None:  # noqa: F811
+def test_a_key_zooms_and_fit_shows_all_again(open_page: Open) -> None:
     page = drawn(open_page(f"/timeline?{TIMED}"), "replay-host")
     place = "document.getElementById('replay-host').cgreplay.place('1')[0]"
     before = page.evaluate(place)
@@ -76,14 +77,14 @@ def test_a_key_zooms_and_fit_shows_all_again(open_page: Open) -> None:  # noqa: 
     assert page.evaluate(place) == pytest.approx(before)
 
 
-def test_colours_by_time_are_off_without_timings(open_page: Open) -> None:  # noqa: F811
+def test_colours_by_time_are_off_without_timings(open_page: Open) -> None:
     page = ready(open_page("/graph?graph=train.py:chain%232&colour=time"))
     expect(page.locator("#legend")).to_have_attribute("data-colour", "type")
     expect(page.locator("#colour input[value=time]")).to_be_disabled()
     expect(page.locator("#replay-strip")).to_be_hidden()
 
 
-def test_what_tracing_cost_stands_beside_colours_by_time(open_page: Open) -> None:  # noqa: F811
+def test_what_tracing_cost_stands_beside_colours_by_time(open_page: Open) -> None:
     page = ready(open_page(f"/graph?{TIMED}"))
     cost = page.locator(".toolbar-caution")
     expect(cost).to_be_hidden()
@@ -94,7 +95,7 @@ def test_what_tracing_cost_stands_beside_colours_by_time(open_page: Open) -> Non
     expect(page.locator("#search-count")).to_have_text("1")
 
 
-def test_a_long_legend_can_be_seen_whole(open_page: Open) -> None:  # noqa: F811
+def test_a_long_legend_can_be_seen_whole(open_page: Open) -> None:
     page = ready(open_page(f"/graph?{TIMED}&colour=kernel"))
     page.set_viewport_size({"width": 900, "height": 700})
     more = page.get_by_role("button", name="Show all")
@@ -108,8 +109,8 @@ def test_a_long_legend_can_be_seen_whole(open_page: Open) -> None:  # noqa: F811
     page.get_by_role("button", name="Show less").click()
 
 
-def test_a_kernel_is_found_in_the_graph_and_its_command_copied(open_page: Open) -> None:  # noqa: F811
-    page = open_page(f"/kernels?{TIMED}")
+def test_a_kernel_is_found_in_the_graph_and_its_command_copied(open_page: Open) -> None:
+    page = open_page(f"/kernels?{TIMED}", load=True)
     page.get_by_role("tab", name="Nodes").click()
     row = page.locator("#kernels-table .ag-row").first
     row.locator("[col-id=median]").click()
@@ -128,8 +129,8 @@ def re_family() -> Any:
     return re.compile("^family:")
 
 
-def test_an_analysis_is_chosen_by_link_and_leads_to_a_node(open_page: Open) -> None:  # noqa: F811
-    page = open_page(f"/analyses?{TIMED}")
+def test_an_analysis_is_chosen_by_link_and_leads_to_a_node(open_page: Open) -> None:
+    page = open_page(f"/analyses?{TIMED}", load=True)
     page.locator(".analysis-item", has_text="Critical path").click()
     expect(page.locator(".analysis h2")).to_have_text("Critical path")
     assert "view=critical_path" in page.url
@@ -139,9 +140,8 @@ def test_an_analysis_is_chosen_by_link_and_leads_to_a_node(open_page: Open) -> N
 
 
 def test_a_graph_is_looked_at_beside_the_table_and_opened_by_a_double_click(
-    open_page: Open,  # noqa: F811
+    page: Page,
 ) -> None:
-    page = open_page("/")
     page.wait_for_selector(".cell-link")
     cell = page.locator("#graphs-table .ag-row").nth(2).locator("[col-id=depth]")
     cell.click()

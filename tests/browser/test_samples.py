@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from capture import read
 from capture.model import Graph
@@ -17,17 +17,7 @@ from graphviz_app.format import count_text
 from graphviz_app.picture import Picture
 from graphviz_app.store import Store
 
-# The fixtures are found by their names; `open_page` takes context and address from this module.
-from .test_dashboard import (  # noqa: F401
-    Open,
-    browser,
-    new_context,
-    node_place,
-    open_page,
-    ready,
-    serving,
-    title,
-)
+from .dashboard import Open, node_place, ready, serving, title
 
 PATHS = sorted(SAMPLES.glob("*.cgl"))
 UNTIMED = {"all_node_types"}
@@ -43,13 +33,6 @@ def store() -> Store:
 def address(store: Store) -> Iterator[str]:
     with serving(create_app(store)) as where:
         yield where
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:  # noqa: F811
-    """Keep one context, and with it the cache of the page's scripts, for all samples."""
-    with new_context(browser) as shared:
-        yield shared
 
 
 def path_shown(page: Page) -> Locator:
@@ -79,7 +62,7 @@ def test_the_samples_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
-def test_a_sample_is_read_through(path: Path, store: Store, open_page: Open) -> None:  # noqa: F811
+def test_a_sample_is_read_through(path: Path, store: Store, open_page: Open) -> None:
     opened = next(item for item in store.opened.values() if item.title == path.stem + ".py")
     info = max(opened.recording.graphs.values(), key=lambda item: item.node_count)
     graph, picture = store.graph(opened.id, info.key), store.picture(opened.id, info.key)
@@ -138,7 +121,7 @@ def test_a_sample_is_read_through(path: Path, store: Store, open_page: Open) -> 
 def test_a_body_of_a_sample_is_entered_and_left(
     type_: str,
     store: Store,
-    open_page: Open,  # noqa: F811
+    open_page: Open,
 ) -> None:
     opened = next(item for item in store.opened.values() if item.title == "all_node_types.py")
     (info,) = opened.recording.graphs.values()

@@ -23,7 +23,13 @@ TYPES = {
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 """None leaves the choice to Playwright, which has a browser of its own once installed."""
-CHROMIUM_FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+CHROMIUM_FLAGS = (
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    # WebGL alone goes through the software GPU; the rest of the page is quicker without it.
+    "--disable-gpu-compositing",
+)
 
 
 @functools.cache

@@ -7,21 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from .scenes import block12
-from .site import CHROMIUM, CHROMIUM_FLAGS, serve
+from .site import serve
 
 Open = Callable[..., Page]
 WIDTH, HEIGHT = 1100, 760
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_FLAGS))
-        yield launched
-        launched.close()
+SIZE: ViewportSize = {"width": WIDTH, "height": HEIGHT}
 
 
 @pytest.fixture(scope="module")
@@ -30,26 +23,30 @@ def address() -> Iterator[str]:
         yield where
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def open_scene(browser: Browser, address: str) -> Iterator[Open]:
-    pages: list[Page] = []
+def open_scene(tab: Page, address: str) -> Iterator[Open]:
     problems: list[str] = []
 
-    def open_(scene: str, query: str = "", ratio: float = 1) -> Page:
-        page = browser.new_page(
-            viewport={"width": WIDTH, "height": HEIGHT},
-            device_scale_factor=ratio,
-            reduced_motion="reduce",
-        )
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        pages.append(page)
+    def complain(error: object) -> None:
+        problems.append(str(error))
+
+    def open_(scene: str, query: str = "", page: Page = tab) -> Page:
+        page.set_viewport_size(SIZE)
+        page.mouse.move(0, 0)
         page.goto(f"{address}/page.html?scene={scene}{query}")
         page.wait_for_selector("#host[data-ready], #host[data-error]")
         return page
 
+    tab.on("pageerror", complain)
     yield open_
-    for page in pages:
-        page.close()
+    tab.remove_listener("pageerror", complain)
     assert problems == []
 
 
@@ -325,9 +322,11 @@ def test_a_lost_context_comes_back(open_scene: Open) -> None:
     assert colour_at(page, x - 164 * stats(page)["scale"] / 2 + 1, y) != (255, 255, 255)
 
 
-def test_a_dense_screen_gets_sharp_pixels(open_scene: Open) -> None:
-    page = open_scene("shapes", ratio=2)
+def test_a_dense_screen_gets_sharp_pixels(open_scene: Open, browser: Browser) -> None:
+    dense = browser.new_page(viewport=SIZE, device_scale_factor=2)
+    page = open_scene("shapes", page=dense)
     assert page.evaluate("document.querySelector('.cglens-picture').width") == 2 * WIDTH
+    dense.close()
 
 
 def test_the_canvas_follows_the_size_of_its_host(open_scene: Open) -> None:
