@@ -33,6 +33,7 @@ from .later import (
 from .pointed_at import allocated_at
 from .replayed import Replays
 from .subject import NO_MEMORY
+from .workspaces import sizes_of, users
 
 COLUMNS = [
     Column("graph", Unit.GRAPH),
@@ -54,7 +55,6 @@ WHY = (
     "small tensor that a graph returned keeps all of its pool, temporaries included. Clone what is "
     "to be kept before the graph goes, or take its numbers with item() or cpu(), and drop the rest."
 )
-WORKSPACE = "cuBLAS workspace, by its size"
 
 Pool = tuple[int, int]
 
@@ -120,29 +120,34 @@ def run(recording: Recording, rows: int = 1000) -> Result:
             return Result.absent(result.notes[0].rstrip("."))
         return Result.absent(why_no_memory(recording, NO_MEMORY))
     replays = Replays(recording)
-    pools = blocks = reserved = allocated = 0
+    pools = blocks = reserved = allocated = workspaces = 0
     for process, later in found.items():
         snapshot = later.snapshot
         gone = _gone_pools(recording, process, replays)
         kept = _kept(snapshot, gone)
-        if not kept:
+        if not kept or snapshot.blocks is None:
             continue
         held = {row.pool: row.reserved_bytes for row in pool_sums(snapshot)}
+        places = {(pool, snapshot.blocks.address[at]) for at, pool in kept.items()}
+        owners = _owners(recording, process, places, later, result.notes)
+        names = Memories(snapshot)
+        uses = _uses(recording, owners, result.notes)
+        kept = {
+            at: pool
+            for at, pool in kept.items()
+            if not _is_workspace(snapshot, at, names, sizes_of(later), uses)
+        }
+        workspaces += len(places) - len(kept)
         pinned = set(kept.values())
         pools += len(pinned)
         blocks += len(kept)
         reserved += sum(held.get(pool, 0) for pool in pinned)
-        assert snapshot.blocks is not None
         allocated += sum(snapshot.blocks.size_bytes[at] for at in kept)
-        places = {(pool, snapshot.blocks.address[at]) for at, pool in kept.items()}
-        owners = _owners(recording, process, places, later, result.notes)
-        writers = _writers(recording, owners, result.notes)
-        sizes = later.after.workspace_bytes if later.after is not None else []
-        names = Memories(snapshot)
         for at, pool in kept.items():
             block = pool, snapshot.blocks.address[at]
             key = owners.get(block, gone[pool][0])
-            cells = (*writers.get(block, (None, "")), *_row(at, snapshot, names, sizes))
+            use = uses.get(block)
+            cells = (*(use[:2] if use else (None, "")), *_row(at, snapshot, names))
             place = f"{pool[0]}, {pool[1]}"
             result.rows.append((key, *cells[:2], place, held.get(pool), *cells[2:]))
     result.rows.sort(key=lambda row: -(row[4] if isinstance(row[4], int) else 0))
@@ -151,6 +156,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         "blocks": Quantity(blocks, Unit.COUNT),
         "reserved": Quantity(reserved, Unit.BYTES),
         "allocated": Quantity(allocated, Unit.BYTES),
+        "workspaces": Quantity(workspaces, Unit.COUNT),
     }
     del result.rows[rows:]
     if pools:
@@ -163,40 +169,64 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         result.notes.insert(0, WHY)
     else:
         result.summary = "No private pool was kept by outputs of graphs that are gone."
+    if workspaces:
+        result.notes.append(
+            "{workspaces} blocks that are kept look like workspaces of cuBLAS, which torch keeps "
+            "for later products: they do not count."
+        )
     return result
 
 
-def _writers(
+def _uses(
     recording: Recording, owners: Mapping[tuple[Pool, int], str], problems: list[str]
-) -> dict[tuple[Pool, int], tuple[str, str]]:
-    """Return the last node that points at each block, with its name."""
+) -> dict[tuple[Pool, int], tuple[str | None, str, bool]]:
+    """Return the last node that points at each block, its name, and whether only products do."""
     blocks: dict[str, list[tuple[Pool, int]]] = {}
     for block, key in owners.items():
         blocks.setdefault(key, []).append(block)
-    found = {}
+    found: dict[tuple[Pool, int], tuple[str | None, str, bool]] = {}
     for key in list(blocks)[:MAX_OPENED]:
         memory = recording.evidence("memory", key, keep=False)
         held = pointing(recording, key, memory, problems)
-        for block in blocks[key]:
-            pointers = held.by_start.get(block[1], []) if held is not None else []
-            if held is not None and pointers:
-                node = pointers[-1].word.node
-                found[block] = node, held.name_of(node)
+        for block in blocks[key] if held is not None else ():
+            assert held is not None
+            pointers = held.by_start.get(block[1], [])
+            node = pointers[-1].word.node if pointers else None
+            name = held.name_of(node) if node is not None else ""
+            found[block] = node, name, users(held, block[1]) is not None
     return found
 
 
-def _row(at: int, snapshot: Snapshot, names: Memories, workspaces: list[int]) -> tuple[Cell, ...]:
+def _is_workspace(
+    snapshot: Snapshot,
+    at: int,
+    names: Memories,
+    sizes: tuple[int, ...],
+    uses: Mapping[tuple[Pool, int], tuple[str | None, str, bool]],
+) -> bool:
+    """Say whether a block has the size of a workspace, no name, and only products point at it."""
+    blocks, segments = snapshot.blocks, snapshot.segments
+    assert blocks is not None
+    assert segments is not None
+    requested = blocks.requested_bytes[at] if blocks.requested_bytes else blocks.size_bytes[at]
+    address = blocks.address[at]
+    if requested not in sizes or names.name_at(address):
+        return False
+    use = uses.get((snapshot.pools[segments.pool[blocks.segment[at]]], address))
+    return use is not None and use[2]
+
+
+def _row(at: int, snapshot: Snapshot, names: Memories) -> tuple[Cell, ...]:
     """Return the cells of a block: address, size, name, kind, confidence, line."""
     blocks = snapshot.blocks
     assert blocks is not None
     address = blocks.address[at]
-    requested = blocks.requested_bytes[at] if blocks.requested_bytes else blocks.size_bytes[at]
     name = names.name_at(address)
     return (
         f"0x{address:x}",
         blocks.size_bytes[at],
         name,
-        "" if name else WORKSPACE if requested in workspaces else "tensor without a name",
+        "" if name else "tensor without a name",
         "certain",
         allocated_at(snapshot, blocks.stack[at] if blocks.stack else -1),
     )

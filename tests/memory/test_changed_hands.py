@@ -463,6 +463,20 @@ def test_a_leftover_in_another_kernel_makes_no_tensor_of_a_workspace() -> None:
     assert len(run.said("identical_workspaces")[1]) == 2
 
 
+def test_a_pool_that_a_workspace_keeps_is_not_kept_by_an_output() -> None:
+    run = Run()
+    key = product(run, gib(300), OWN, OWN)
+    run.executables[0].ended = "destroyed"
+    run.end([*COMMON, segment(gib(300), [(WORKSPACE, "active_allocated")], OWN)])
+    assert run.snapshot.blocks is not None
+    run.snapshot.blocks.requested_bytes = list(run.snapshot.blocks.size_bytes)
+    result, rows = run.said("pinned_pools")
+    assert (rows, result.severity) == ([], Severity.INFO)
+    assert result.figures["workspaces"].value == 1
+    run.snapshot.names = Names(address=[gib(300)], size_bytes=[WORKSPACE], name=["y"])
+    assert [row["graph"] for row in run.said("pinned_pools")[1]] == [key]
+
+
 @pytest.mark.parametrize(
     ("ended", "state", "pinned"),
     [
