@@ -119,8 +119,9 @@ def record(
     and defines workload() has that captured. The exit code is the workload's.
     """
     variables = recorder_variables(origins, store_sources, memory or ("1" if writes else None))
+    request = writes_request(writes)
     _, exit_code, _ = record_to(
-        output, force, module, target, args, timings, writes_request(writes), variables
+        output, force, module, target, args, timings, measure=request, variables=variables
     )
     ctx.exit(exit_code)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from capture.measure_request import MeasureRequest
 from graphviz_app import cli
 from graphviz_app.commands import record
 
@@ -14,8 +15,10 @@ PLAIN = (None, False, False, "x.py", (), None)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     calls: list[tuple[object, ...]] = []
 
-    def record_to(*arguments: object, variables: object) -> tuple[None, int, bool]:
-        calls.append((*arguments, variables) if variables else arguments)
+    def record_to(
+        *arguments: object, variables: object, measure: object = None
+    ) -> tuple[None, int, bool]:
+        calls.append(tuple([*arguments, *filter(None, (variables, measure))]))
         return None, 7, True
 
     monkeypatch.setattr(record, "record_to", record_to)
@@ -36,6 +39,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         (["--timings", "3", "x.py"], (None, False, False, "x.py", (), 3)),
         (["--store-sources", "x.py"], (*PLAIN, {"CGLENS_SOURCES": "1"})),
         (["--no-origins", "x.py"], (*PLAIN, {"CGLENS_ORIGINS": "0"})),
+        (
+            ["--writes", "x.py"],
+            (*PLAIN, {"CGLENS_MEMORY": "1"}, MeasureRequest(bench=False, writes=True)),
+        ),
     ],
 )
 def test_the_workloads_own_options_are_left_alone(
