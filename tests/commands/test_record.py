@@ -18,7 +18,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     def record_to(
         *arguments: object, variables: object, measure: object = None
     ) -> tuple[None, int, bool]:
-        calls.append(tuple([*arguments, *filter(None, (variables, measure))]))
+        calls.append((*arguments, *filter(None, (variables, measure))))
         return None, 7, True
 
     monkeypatch.setattr(record, "record_to", record_to)
