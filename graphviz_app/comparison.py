@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from capture.analysis import run_analysis
+from capture.analysis import analyses, run_analysis
 from capture.compare import GraphDiff, GraphPair, Measure, NodeChange, RecordingDiff
 from capture.compare.changes import DurationChange, place
 from capture.compare.measures import Size
+from capture.model import EvidenceKind
 
 from . import result_text
 from .format import bytes_text, count_text, counted, duration_text, label_text, show, type_text
@@ -183,6 +184,7 @@ def size_text(item: Size) -> str:
 
 
 def _findings(diff: GraphDiff) -> Iterator[str]:
+    calm = diff.same and bool(diff.measures) and not any(item.differs for item in diff.measures)
     for item in diff.findings:
         if bool(item.severity_before) == bool(item.severity_after):
             continue
@@ -190,7 +192,9 @@ def _findings(diff: GraphDiff) -> Iterator[str]:
         words = item.after or item.before
         if diff.levels:
             words = result_text.summary(run_analysis(item.analysis, subject))
-        yield f"Finding {when}: {item.title}. {words}"
+        timed = EvidenceKind.TIMINGS in analyses()[item.analysis].needs
+        noise = " Both times are within the noise of each other." if calm and timed else ""
+        yield f"Finding {when}: {item.title}. {words}{noise}"
 
 
 def change_rows(changes: list[NodeChange]) -> Iterator[tuple[str, ...]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from capture.compare.asked import Asked
-from capture.compare.churn import Cause, Churn
+from capture.compare.churn import Cause, Churn, Step
 from capture.compare.series import Group, Series
 from capture.compare.variations import Variation
 from capture.names import short
@@ -15,6 +17,8 @@ MOST_REASONS = 3
 MOST_SWITCHES = 6
 """Switches of a field that are told; JSON has all that are stored."""
 LEAST_PREFIX = 6
+MOST_NUMBERS = 8
+MOST_EXECUTABLES = 6
 
 
 def sections(series: Series, rows: int | None) -> list[Section]:
@@ -23,11 +27,7 @@ def sections(series: Series, rows: int | None) -> list[Section]:
         ("graphs", count_text(series.executables)),
         ("topologies", count_text(len(series.groups))),
         ("ordered by", series.name),
-        (
-            "executables",
-            f"{count_text(series.needed)} would do instead of {count_text(series.executables)}, "
-            f"if they were updated",
-        ),
+        ("executables", _needed(series)),
     ]
     if series.saved_bytes is not None:
         facts.append(("device memory saved", _saved_bytes(series)))
@@ -39,7 +39,34 @@ def sections(series: Series, rows: int | None) -> list[Section]:
         if series.asked.disagreements:
             tables.append(_disagreements(series.asked, rows))
     found = [Section("Graphs", facts, tables, series.notes)]
-    return found + [_group(group, series.name, rows) for group in series.groups]
+    shared = [group for group in series.groups if len(group.keys) > 1]
+    single = [group for group in series.groups if len(group.keys) == 1]
+    found += [_group(group, series.name, rows) for group in shared]
+    return [*found, _single(single, series.name, rows)] if single else found
+
+
+def _needed(series: Series) -> str:
+    if series.needed == series.executables:
+        return "one for each graph: an update would take none of them to another"
+    return (
+        f"{count_text(series.needed)} would do instead of {count_text(series.executables)}, "
+        f"if they were updated"
+    )
+
+
+def _single(groups: list[Group], name: str, rows: int | None) -> Section:
+    """Return the graphs of which no other has the topology, in order of their numbers."""
+    groups = sorted(groups, key=lambda group: group.numbers[0])
+    lines: list[tuple[str, ...]] = [
+        (group.keys[0], count_text(group.numbers[0]), count_text(group.node_count))
+        for group in groups
+    ]
+    columns = ("graph", name, "nodes")
+    table = Table("Graphs", columns, lines if rows is None else lines[:rows], frozenset({1, 2}))
+    more = len(lines) - len(table.rows)
+    notes = [f"{counted(more, 'row')} more: --rows 0 shows all."] if more else []
+    title = f"{counted(len(groups), 'graph')} whose topology no other has"
+    return Section(title, [], [table], notes)
 
 
 def _saved_bytes(series: Series) -> str:
@@ -97,18 +124,32 @@ def churn_section(found: list[Churn], rows: int | None) -> Section:
     """Return which graphs were captured again at one place, and what differed each time."""
     lines: list[tuple[str, ...]] = []
     for item in found:
-        causes = ", ".join(f"{count_text(n)} {cause.value}" for cause, n in item.causes.items())
+        causes = ", ".join(
+            cause.value if n == 1 else f"{cause.value}, {count_text(n)} times"
+            for cause, n in item.causes.items()
+        )
         where = f"{item.place}, {item.label}" if item.label else item.place
-        lines.append((where, count_text(len(item.steps) + 1), causes, item.steps[-1].words))
-    needless = sum(
-        item.causes[cause] for item in found for cause in (Cause.NOTHING, Cause.ADDRESSES)
-    )
-    facts = [("places", count_text(len(found)))]
-    if needless:
-        facts.append(("alike", f"{counted(needless, 'capture')}, addresses apart"))
-    columns = ("place", "captures", "what differed from the last one", "at the end")
+        count = count_text(len(item.steps) + 1)
+        lines.append((where, count, causes, _capture_time(item.steps), item.steps[-1].words))
+    again = [step for item in found for step in item.steps]
+    alike = [step for step in again if step.cause in (Cause.NOTHING, Cause.ADDRESSES)]
+    facts = [("places", count_text(len(found))), ("captures again", _with_time(again))]
+    if alike:
+        facts.append(("of them alike", f"{_with_time(alike)}: they differ in addresses at most"))
+    columns = ("place", "captures", "what differed from the last one", "time", "at the end")
     table = Table("By place", columns, lines if rows is None else lines[:rows], frozenset({1}))
     return Section("Captured again", facts, [table])
+
+
+def _with_time(steps: Sequence[Step]) -> str:
+    time = _capture_time(steps)
+    return f"{count_text(len(steps))}, {time}" if time else count_text(len(steps))
+
+
+def _capture_time(steps: Sequence[Step]) -> str:
+    """Return what captures took together, empty where it is not known of all."""
+    known = [step.capture_ns for step in steps if step.capture_ns is not None]
+    return duration_text(sum(known)) if known and len(known) == len(steps) else ""
 
 
 def _group(group: Group, name: str, rows: int | None) -> Section:
@@ -121,8 +162,7 @@ def _group(group: Group, name: str, rows: int | None) -> Section:
         ("topology", group.topology),
     ]
     if len(group.served) > 1:
-        sizes = ", ".join(count_text(len(served)) for served in group.served)
-        facts.append(("served by", f"{counted(len(group.served), 'executable')}: {sizes} graphs"))
+        facts.append(("served by", _served(group, name)))
     lines: list[tuple[str, ...]] = [
         (_nodes(item), item.what, label_text(item.field), _how(item, name))
         for item in group.variations
@@ -133,6 +173,22 @@ def _group(group: Group, name: str, rows: int | None) -> Section:
     if len(shown) < len(lines):
         notes.append(f"{counted(len(lines) - len(shown), 'row')} more: --rows 0 shows all.")
     return Section(f"{counted(len(group.keys), 'graph')} of one topology", facts, tables, notes)
+
+
+def _served(group: Group, name: str) -> str:
+    """Return how many executables are needed, and for which numbers each."""
+    numbers = dict(zip(group.keys, group.numbers, strict=True))
+    parts = []
+    for keys in group.served:
+        own = [numbers[key] for key in keys]
+        if len(own) > MOST_NUMBERS:
+            parts.append(f"{count_text(len(own))} graphs from {name} {own[0]} to {own[-1]}")
+        else:
+            parts.append(f"{name} {', '.join(map(str, own))}")
+    shown = parts[:MOST_EXECUTABLES]
+    if len(parts) > len(shown):
+        shown.append(f"{count_text(len(parts) - len(shown))} more")
+    return f"{counted(len(group.served), 'executable')}: {'; '.join(shown)}"
 
 
 def _nodes(item: Variation) -> str:

@@ -9,6 +9,9 @@ from ..model import EvidenceKind, Recording
 from ..updates import Updates
 
 ASK = "cglens series --ask-driver SCRIPT"
+NOT_ASKED = "the driver was not asked"
+UNASKED = f"{NOT_ASKED} of updates: "
+"""How a recording begins to say why; left out where it stands behind the same words."""
 
 
 class DriverAnswer(msgspec.Struct, kw_only=True, frozen=True):
@@ -61,12 +64,13 @@ def driver_answer(
         return None, f"its answers cannot be read: {error}"
     if updates is None:
         evidence = before.info(key).evidence.get(EvidenceKind.UPDATES)
-        return None, (evidence.reason if evidence is not None else "") or f"{ASK} asks it"
+        reason = evidence.reason if evidence is not None else ""
+        return None, reason.removeprefix(UNASKED) or f"{ASK} asks it"
     row = updates.answer(key_after)
     if row is None:
-        return None, updates.reasons.get(key_after) or updates.refused or (
-            "of this pair it was not asked: of many graphs it is asked of neighbours and of the "
-            "first one"
+        reason = updates.reasons.get(key_after) or updates.refused
+        return None, reason.removeprefix(f"{NOT_ASKED}: ") or (
+            "of many graphs it is asked of neighbours and of the first one only"
         )
     return (
         DriverAnswer(

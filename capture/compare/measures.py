@@ -31,7 +31,8 @@ class Measure(msgspec.Struct, kw_only=True, omit_defaults=True):
     before_ns, after_ns : int
         Medians.
     spread_ns : int or None
-        The larger interquartile range; ``None`` for what is computed, not sampled.
+        The larger interquartile range; of a critical path, that of the replays that it was
+        computed from. ``None`` where nothing was sampled.
     samples : tuple of int
         How many of each.
     """
@@ -96,7 +97,17 @@ def measures(before: Subject, after: Subject) -> list[Measure]:
         )
     paths = [_critical_path(subject) for subject in (before, after)]
     if paths[0] is not None and paths[1] is not None:
-        found.append(Measure(name="critical path", before_ns=paths[0], after_ns=paths[1]))
+        # It is made of what the traced replays took, so it is as sure as they are.
+        traced = next((item for item in found if item.name == "replay, traced"), None)
+        found.append(
+            Measure(
+                name="critical path",
+                before_ns=paths[0],
+                after_ns=paths[1],
+                spread_ns=traced.spread_ns if traced is not None else None,
+                samples=traced.samples if traced is not None else (0, 0),
+            )
+        )
     return found
 
 

@@ -77,7 +77,10 @@ class RecordingDiff:
                     "after": pair.after.key,
                     "paired_by": pair.paired_by,
                     **pair.diff.document(),
-                    "update": msgspec.to_builtins(pair.update),
+                    "update": {
+                        **msgspec.to_builtins(pair.update),
+                        "disputed": pair.update.disputed,
+                    },
                 }
                 for pair in self.pairs
             ],

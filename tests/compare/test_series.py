@@ -77,6 +77,9 @@ def test_other_topologies_and_launches_need_other_executables() -> None:
     found = series(recording(graphs))
     assert [len(group.keys) for group in found.groups] == [3, 1]
     assert found.groups[0].served == [["g1", "g2"], ["g4"]]
+    _, group, single = sections(found, None)
+    assert dict(group.facts)["served by"] == "2 executables: batch 1, 2; batch 4"
+    assert [row[0] for row in single.tables[0].rows] == ["g3"]
     assert found.needed == 3
 
 
