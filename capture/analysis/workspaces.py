@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..memory.pointers import Memories, Pointer
 from ..memory_map import Memory
+from ..nodes.memset import MemsetPayload
 from .later import ALLOCATED, Later, Pointing, device_of, in_own_pool
 
 DEFAULT_BYTES = (1 << 20, 8_519_680, 33_554_432)
@@ -69,10 +70,13 @@ def candidates(memory: Memory, sizes: tuple[int, ...]) -> list[Candidate]:
 def users(held: Pointing, address: int) -> list[Pointer] | None:
     """Return which matrix products point into a workspace; ``None`` if other nodes do, too.
 
-    Leftovers in structures of other kernels, whose types are known, do not count.
+    Memsets may: products that split their sum clear counters there. Leftovers in structures of
+    other kernels, whose types are known, do not count.
     """
     found = []
     for pointer in held.by_start.get(address, []):
+        if isinstance(held.payload_of(pointer.word.node), MemsetPayload):
+            continue
         if _MATRIX.search(held.name_of(pointer.word.node)):
             found.append(pointer)
         elif not pointer.word.guess or not _is_declared(held, pointer.word.node):
