@@ -145,7 +145,6 @@ def view(
                     html.Div(crumbs, id=GraphPage.CRUMBS, className="crumbs"),
                     html.Span(note, className="toolbar-note"),
                     html.Div(className="spring"),
-                    html.Span(caution[0], className="toolbar-caution", title=caution[1]),
                     *(choice or []),
                     html.Span("colour by", className="toolbar-label"),
                     dmc.SegmentedControl(
@@ -193,6 +192,7 @@ def view(
                         className="legend-more",
                         **attributes(data_legend_more="true", aria_expanded="false"),
                     ),
+                    html.Span(caution[0], className="legend-caution", title=caution[1]),
                 ],
                 id=GraphPage.LEGEND,
                 className="legends",

@@ -86,7 +86,7 @@ def test_colours_by_time_are_off_without_timings(open_page: Open) -> None:
 
 def test_what_tracing_cost_stands_beside_colours_by_time(open_page: Open) -> None:
     page = ready(open_page(f"/graph?{TIMED}"))
-    cost = page.locator(".toolbar-caution")
+    cost = page.locator(".legend-caution")
     expect(cost).to_be_hidden()
     page.locator("#colour label", has_text="Time").click()
     expect(cost).to_be_visible()

@@ -106,7 +106,7 @@ def test_a_sample_is_read_through(path: Path, store: Store, open_page: Open) -> 
         expect(page.locator(".sentence")).to_contain_text("No timings")
     else:
         page.locator("#colour label", has_text="Time").click()
-        cost = page.locator(".toolbar-caution")
+        cost = page.locator(".legend-caution")
         expect(cost).to_be_visible()
         expect(cost).to_have_text(
             re.compile(rf"^[1-9]\d* of {info.node_count} nodes timed, tracing [0-9.]+")
