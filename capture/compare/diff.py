@@ -19,6 +19,7 @@ from .fields import Changes, changed_fields
 from .keys import Strictness
 from .measures import Finding, Measure, Size, findings, measures, plain, sizes
 from .relocation import Spans
+from .variants import VARIANTS, is_variant
 
 SIZED = frozenset(
     {"kernel", "grid", "block", "dynamic_shared_bytes", "width_bytes", "height", "width"}
@@ -90,6 +91,14 @@ class GraphDiff:
         return findings(self.before, self.after)
 
     @property
+    def only_variants(self) -> bool:
+        """Whether all that differs are other kernels for the same work, as by autotuning.
+
+        See :func:`capture.compare.variants.is_variant`.
+        """
+        return bool(self.changes) and not self.edges and all(map(is_variant, self.changes))
+
+    @property
     def same(self) -> bool:
         """Whether no node and no dependency differs; times are not asked."""
         return not self.changes and not self.edges
@@ -116,6 +125,7 @@ class GraphDiff:
         """Return everything but the levels as plain data for JSON."""
         return {
             "same": self.same,
+            "only_variants": self.only_variants,
             "in_common": self.in_common,
             "counts": msgspec.to_builtins(self.counts),
             "changes": list(plain(self.changes)),
@@ -178,7 +188,7 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
     listed.sort(key=costly)
     in_common = levels[0].in_common
     unsure = 0 if laid_out_alike else len(pointers)
-    return GraphDiff(
+    diff = GraphDiff(
         counts=counts,
         changes=listed,
         edges=edges,
@@ -192,6 +202,9 @@ def compare_graphs(before: Subject | Graph, after: Subject | Graph) -> GraphDiff
         addresses_kept=relocation.kept,
         addresses_moved=relocation.moved,
     )
+    if diff.only_variants:
+        diff.notes.insert(0, VARIANTS)
+    return diff
 
 
 def _laid_out_alike(levels: list[Alignment], changes: Changes) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import capture
 from capture.analysis.labels import label_of
-from capture.compare import pair_graphs, subject_of
+from capture.compare import compare_graphs, pair_graphs, subject_of
 from capture.errors import LookupFailed
 from capture.model import Graph, GraphInfo, Metadata, Recording, Topology
 from tests.compare.graphs import kernels
@@ -56,6 +57,7 @@ def test_two_runs_of_one_compiled_model_differ_at_most_in_what_was_tuned() -> No
         for change in pair.diff.changes:
             assert change.name_before.startswith("triton")
             assert {item.field for item in change.fields} <= TUNED
+        assert pair.diff.only_variants == bool(pair.diff.changes)
         if counts.matched:
             assert any("distinct addresses" in note for note in pair.diff.notes)
 
@@ -192,3 +194,43 @@ def test_many_pairs_hold_no_graphs_and_say_the_same(monkeypatch: pytest.MonkeyPa
     assert not any(pair.diff.levels or len(pair.diff.before.graph) for pair in light.pairs)
     for form in ("text", "json"):
         assert rendered(light, form, "t", None) == rendered(kept, form, "t", None)
+
+
+def test_other_kernels_of_the_same_operators_are_told_as_variants() -> None:
+    recording = capture.read(ROOT / "tests/data/recordings/convnet_train.cgl")
+    (key,) = recording.graphs
+    before, after = subject_of(recording, key), subject_of(recording, key)
+    payloads = list(before.graph.payloads)
+    assert before.origins is not None
+    at = next(
+        at for at, payload in enumerate(payloads) if getattr(payload, "kernel", None) is not None
+    )
+    kernel = msgspec.structs.replace(payloads[at].kernel, name="triton_tem_fused_other_7")
+    payloads[at] = msgspec.structs.replace(payloads[at], kernel=kernel)
+    after.graph = Graph(topology=before.graph.topology, payloads=payloads)
+    diff = compare_graphs(before, after)
+    assert not diff.same
+    assert diff.only_variants
+    assert "same operator" in diff.notes[0]
+    payloads[at + 1] = msgspec.structs.replace(payloads[at + 1], grid=(77, 1, 1))
+    assert not compare_graphs(before, after).only_variants
+
+
+def test_another_configuration_of_a_triton_kernel_is_told_as_a_variant() -> None:
+    recording = capture.read(ROOT / "tests/data/recordings/encoder_compiled.cgl")
+    key = max(recording.graphs, key=lambda key: recording.graphs[key].node_count)
+    before = recording.graph(key)
+    at = next(
+        at
+        for at, payload in enumerate(before.payloads)
+        if label_of(before, at).startswith("triton_")
+    )
+    payloads = list(before.payloads)
+    tuned = msgspec.structs.replace(payloads[at].kernel, registers=99)
+    payloads[at] = msgspec.structs.replace(payloads[at], kernel=tuned, grid=(77, 1, 1))
+    diff = compare_graphs(before, Graph(topology=before.topology, payloads=payloads))
+    assert not diff.same
+    assert diff.only_variants
+    payloads[at] = msgspec.structs.replace(payloads[at], cooperative=True)
+    other = compare_graphs(before, Graph(topology=before.topology, payloads=payloads))
+    assert not other.only_variants
