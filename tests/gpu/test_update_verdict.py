@@ -6,8 +6,10 @@ With ``GPU_REPORT=PATH`` the report is also copied beside that file, as ``update
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,35 +61,37 @@ def other_device(world: RealWorld) -> Iterator[RealWorld]:
 
 
 class Report:
-    """Collects what every pair came to; written after each, since a driver may crash."""
+    """Writes what each pair came to, at once: a driver may crash, and other processes write too."""
 
     def __init__(self) -> None:
         now = environment()
         self._environment = {key: now[key] for key in ENVIRONMENT if key in now}
-        try:
-            self._pairs = json.loads(REPORT.read_text(encoding="utf-8"))["pairs"]
-        except (OSError, ValueError, KeyError):
-            self._pairs = {}
 
     def put(self, name: str, entry: dict[str, Any]) -> None:
-        self._pairs[name] = entry
-        pairs = {name: self._pairs[name] for name in PAIRS if name in self._pairs}
+        with open(Path(tempfile.gettempdir()) / "cglens-updates.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._write(_answered() | {name: entry})
+
+    def _write(self, found: dict[str, dict[str, Any]]) -> None:
+        pairs = {name: found[name] for name in PAIRS if name in found}
         counts = {
             "pairs": len(pairs),
             "agree": sum(entry["agrees"] for entry in pairs.values()),
             "explained": sum("explanation" in entry for entry in pairs.values()),
         }
-        document = {
-            **self._environment,
-            "counts": counts,
-            "not_asked": UNASKED,
-            "pairs": pairs,
-        }
+        document = {**self._environment, "counts": counts, "not_asked": UNASKED, "pairs": pairs}
         text = json.dumps(document, indent=1) + "\n"
         REPORT.write_text(text, encoding="utf-8")
         beside = os.environ.get("GPU_REPORT")
         if beside:
             Path(beside).with_name(REPORT.name).write_text(text, encoding="utf-8")
+
+
+def _answered() -> dict[str, dict[str, Any]]:
+    try:
+        return dict(json.loads(REPORT.read_text(encoding="utf-8"))["pairs"])
+    except (OSError, ValueError, KeyError):
+        return {}
 
 
 @pytest.fixture(scope="module")
