@@ -96,7 +96,8 @@ class _Watched:
             return None
         if not self.expired():
             return None
-        after = self.state.replays - self.owner.replays_before if self.state is not None else 0
+        state = self.state or self._state_of()  # it may have been instantiated since
+        after = state.replays - self.owner.replays_before if state is not None else 0
         if not graph_alive and not after:
             return None  # both went together, as the variables of a function do
         self.owner.gone, self.owner.replays_after = True, max(0, after)

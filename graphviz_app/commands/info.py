@@ -48,7 +48,7 @@ def info(file: Path, as_json: bool, key: str | None, show_all: bool, only_findin
 
 
 def document(recording: Recording, key: str | None = None) -> str:
-    """Return what is known as indented JSON; no graph is opened unless one is asked for.
+    """Return what is known as indented JSON; only graphs that analyses compare are opened.
 
     Benchmarks of the graphs are in it, and what analyses find: of the recording, or of the graph.
     """
