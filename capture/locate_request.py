@@ -76,6 +76,8 @@ class Answer(msgspec.Struct, kw_only=True, omit_defaults=True):
     replay : int
     node : int
         Position; -1 for none.
+    path : str
+        Of a node inside that one, a child graph.
     count : int
         Nodes of the graph that was captured.
     order : str
@@ -92,6 +94,7 @@ class Answer(msgspec.Struct, kw_only=True, omit_defaults=True):
     graph: str = ""
     replay: int = 0
     node: int = -1
+    path: str = ""
     count: int = 0
     order: str = ""
     what: str = ""

@@ -184,12 +184,13 @@ def outcome_of(ended: Ended, places: Mapping[int, int], order: str) -> Outcome:
     outcome, last = ended.outcome, ended.last
     if outcome is not None:
         place = places.get(outcome.node, -1)
-        return Outcome(outcome.what, place, outcome.detail, ended.wall_ms)
+        return Outcome(outcome.what, place, outcome.detail, ended.wall_ms, outcome.path)
     if last is not None and last.event in ("start", "node"):
         place = places.get(last.node, -1)
         if ended.killed:
-            return Outcome("hang", place, ended.killed, ended.wall_ms)
-        return Outcome("died", place, f"the process {_end(ended.exit_code)}", ended.wall_ms)
+            return Outcome("hang", place, ended.killed, ended.wall_ms, last.path)
+        how = f"the process {_end(ended.exit_code)}"
+        return Outcome("died", place, how, ended.wall_ms, last.path)
     why = f"{ended.killed or f'the process {_end(ended.exit_code)}'} before the replay"
     lines = ended.tail.splitlines()
     if lines:

@@ -24,12 +24,15 @@ class Outcome(NamedTuple):
         In the order of nodes, of the one that ran; -1 where all ran at once.
     detail : str
     wall_ms : int
+    path : str
+        Of a node inside that one, a child graph.
     """
 
     what: str
     place: int = -1
     detail: str = ""
     wall_ms: int = 0
+    path: str = ""
 
 
 class Found(NamedTuple):
@@ -44,12 +47,15 @@ class Found(NamedTuple):
     runs : list of Run
     notes : list of str
         What was not decided, and why.
+    path : str
+        Of a node inside a child graph, where one was seen to be guilty.
     """
 
     place: int | None
     decided: bool
     runs: list[Run]
     notes: list[str]
+    path: str = ""
 
 
 Attempt = Callable[[str, int], Outcome]
@@ -67,6 +73,8 @@ class _Search:
         self.most_runs = most_runs
         self.runs: list[Run] = []
         self.notes: list[str] = []
+        self.path = ""
+        self.walked = -1
         self.good, self.bad = 0, count + 1
         """Lengths of prefixes: the longest one known to be well, the shortest known not to be."""
 
@@ -103,7 +111,8 @@ class _Search:
 
     def search(self) -> tuple[int | None, bool]:
         walked = self.run("walk")
-        guess = walked.place if walked.what in BAD else -1
+        self.path = walked.path
+        guess = self.walked = walked.place if walked.what in BAD else -1
         if guess >= 0:
             if not self.prefix(guess + 1):
                 if guess == 0 or self.prefix(guess):
@@ -174,4 +183,5 @@ def search(count: int, attempt: Attempt, most_runs: int = MOST_RUNS) -> Found:
             state.notes.append(
                 f"the guilty node is one of number {between[0] + 1} to {between[1] + 1} in order"
             )
-    return Found(place, decided, state.runs, state.notes)
+    path = state.path if place is not None and place == state.walked else ""
+    return Found(place, decided, state.runs, state.notes, path)

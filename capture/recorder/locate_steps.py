@@ -163,7 +163,7 @@ class Searcher:
         self.fingerprint = self._fingerprint(bad.graph)
         located.notes += notes_of(graph)
         if located.symptom in ("fault", "hang"):
-            self._by_parts(located, bad)
+            self._by_parts(located, bad, graph)
         else:
             self._by_values(located, bad)
 
@@ -179,7 +179,11 @@ class Searcher:
             function=self.wanted.function,
         )
 
-    def _by_parts(self, located: Located, bad: Answer) -> None:
+    @staticmethod
+    def _holds(graph: Graph, position: int) -> bool:
+        return graph.topology.types[position] == "child_graph"
+
+    def _by_parts(self, located: Located, bad: Answer, graph: Graph) -> None:
         def attempt(step: str, prefix: int) -> Outcome:
             what = "node by node" if step == "walk" else f"its first {prefix} nodes at once"
             self.tell(f"running {bad.graph}, replay {bad.replay}, {what}")
@@ -191,7 +195,9 @@ class Searcher:
         located.notes += found.notes
         located.decided = found.decided
         if found.place is not None:
-            located.node = str(self.order[found.place])
+            located.node = found.path or str(self.order[found.place])
+            if self._holds(graph, self.order[found.place]) and not found.path:
+                located.notes.append("which of the nodes inside this child graph is not known")
         else:
             located.reason = "no node was found: " + "; ".join(found.notes)
 

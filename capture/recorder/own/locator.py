@@ -125,7 +125,12 @@ class Locator:
             target.executables[count] = steps.prefix(count)
             return
         for position in steps.order[:MOST_PREPARED]:
-            target.executables[position] = steps.single(position)
+            inside = steps.inside(position)
+            if inside:
+                made = [(path, steps.copy(node, number)) for path, node, number in inside]
+                target.inside[position] = made
+            else:
+                target.executables[position] = steps.single(position)
 
     def failed(self, capture: OpenCapture) -> None:
         """Forget a capture that did not end well."""
@@ -240,9 +245,11 @@ class Locator:
         try:
             self.works[self.request.step](waiting, target)
         except HungError as error:
-            self.outcome("hang", target, replay, node=waiting.node, detail=str(error))
+            at = {"node": waiting.node, "path": waiting.path}
+            self.outcome("hang", target, replay, detail=str(error), **at)
         except DriverError as error:
-            self.outcome("fault", target, replay, node=waiting.node, detail=str(error))
+            at = {"node": waiting.node, "path": waiting.path}
+            self.outcome("fault", target, replay, detail=str(error), **at)
         except GraphLensError as error:
             self.outcome("refused", target, replay, detail=str(error))
         except Exception as error:
@@ -270,8 +277,13 @@ class Locator:
         for position in steps.order:
             waiting.node = position
             self.say("node", node=position)
-            executable = target.executables.get(position, 0) or steps.single(position)
-            waiting.run(executable)
+            for path, executable in target.inside.get(position, ()):
+                waiting.path = path
+                self.say("node", node=position, path=path)
+                waiting.run(executable)
+            waiting.path = ""
+            if position not in target.inside:
+                waiting.run(target.executables.get(position, 0) or steps.single(position))
             yield position
 
     def _prefix(self, waiting: Waiting, target: Target) -> None:

@@ -71,9 +71,55 @@ class NodeSteps:
         if number is None:
             # There is no call that copies a node of any type: all others are taken out instead.
             return self._without(at for at in reversed(self.order) if at != position)
+        return self.copy(self._nodes[position], number)
+
+    def inside(self, position: int) -> list[tuple[str, int, int]]:
+        """Return the nodes that a child graph runs, in order; empty where it only runs as a whole.
+
+        Returns
+        -------
+        list of (str, int, int)
+            Path, handle, and number of the type, for :meth:`copy`.
+        """
+        if self._graph.topology.types[position] != "child_graph":
+            return []
+        found: list[tuple[str, int, int]] = []
+        holder = self._nodes[position]
+        pending = [(f"{position}/0", self._graph.bodies_of(position)[0].graph, holder)]
+        try:
+            return found if self._open(pending, found) else []
+        except (DriverError, IndexError):
+            return []
+
+    def _open(
+        self, pending: list[tuple[str, Graph, int]], found: list[tuple[str, int, int]]
+    ) -> bool:
+        path, body, holder = pending.pop()
+        (handle,) = self._driver.child_graphs([holder]).values
+        nodes = self._driver.nodes(handle or 0)
+        for at in order_of(body.topology):
+            type_ = body.topology.types[at]
+            if type_ in CAN_BE_DISABLED:
+                found.append((f"{path}/{at}", nodes[at], CAN_BE_DISABLED[type_]))
+            elif type_ == "child_graph":
+                pending.append((f"{path}/{at}/0", body.bodies_of(at)[0].graph, nodes[at]))
+                if not self._open(pending, found):
+                    return False
+            elif type_ != "empty":
+                return False
+        return True
+
+    def copy(self, node: int, number: int) -> int:
+        """Make an executable of a copy of a node; the caller destroys it.
+
+        Raises
+        ------
+        DriverError
+            The driver refuses.
+        """
         graph = self._driver.new_graph()
         try:
-            self._driver.add_copy(graph, self._nodes[position], number, [])
+            self._driver.add_copy(graph, node, number, [])
             return self._instantiate(graph)
         finally:
             with suppress(DriverError):

@@ -25,6 +25,8 @@ class Target:
     executables : dict of int to int
         Made when the capture had ended, while all memory was there; by position, or by length of
         a prefix.
+    inside : dict of int to list of (str, int)
+        The same for the nodes of child graphs, with their paths, in the order in which they run.
     """
 
     def __init__(self, capture: OpenCapture, graph: Graph) -> None:
@@ -34,6 +36,7 @@ class Target:
         self.nodes: list[int] = []
         self.steps: NodeSteps | None = None
         self.executables: dict[int, int] = {}
+        self.inside: dict[int, list[tuple[str, int]]] = {}
         self.refused = ""
         self.call: Callable[[], Any] | None = None
         """The function that it was captured from by us."""

@@ -23,12 +23,15 @@ class Waiting:
     ----------
     node : int
         What runs; -1 for none.
+    path : str
+        Of a node inside a child graph; empty for none.
     """
 
     def __init__(self, driver: ReplayDriver, stream: int, timeout_s: float) -> None:
         self.driver = driver
         self.stream = stream
         self.node = -1
+        self.path = ""
         self._timeout_s = timeout_s
         self._event = 0
 
