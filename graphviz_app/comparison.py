@@ -14,8 +14,7 @@ from capture.model import EvidenceKind
 
 from . import result_text
 from .format import bytes_text, count_text, counted, duration_text, label_text, show, type_text
-from .verdict_text import setting_rows
-from .verdict_text import verdict_facts as verdict_facts
+from .verdict_text import setting_rows, verdict_facts
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 MOST_FIELDS = 4
