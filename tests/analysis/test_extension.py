@@ -32,6 +32,11 @@ from capture.model import EvidenceKind, Metadata, Recording
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
 OF_RECORDINGS = {
+    "identical_workspaces",
+    "overwritten_outputs",
+    "pinned_pools",
+    "rebound_storage",
+    "shared_workspaces",
     "replay_curve",
     "outside_graphs",
     "compiler_coverage",
@@ -42,6 +47,11 @@ OF_RECORDINGS = {
 }
 """Analyses of whole recordings; those of a graph get each of the subjects below."""
 OWN = {
+    "identical_workspaces",
+    "overwritten_outputs",
+    "pinned_pools",
+    "rebound_storage",
+    "shared_workspaces",
     "data_flow",
     "edges_without_data",
     "baked_scalars",
