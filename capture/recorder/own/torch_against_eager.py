@@ -171,6 +171,11 @@ class _Comparison:
         self.rows = rows
         self.eager = eager
         self.notes = list(notes)
+        if eager.left_out:
+            self.notes.append(
+                f"results of {eager.left_out} operators were not compared: copies of more than "
+                f"{MOST_KEPT_BYTES >> 30} GiB would have been kept"
+            )
         self.replay = locator.replay_of(target)
 
     def walk(self, waiting: Waiting, driver: Any) -> None:
