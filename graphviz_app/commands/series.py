@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import Command
-from ._targets import TargetCommand, is_recording
+from ._targets import SCRIPTS, TargetCommand, is_recording
 
 if TYPE_CHECKING:
     from capture.model import Recording
@@ -82,6 +82,11 @@ def series(
         if args or output is not None or module:
             raise click.UsageError(
                 f"{target} is read, not run: arguments, -o and -m belong to --ask-driver"
+            )
+        if target.endswith(SCRIPTS):
+            raise click.UsageError(
+                f"{target} is a workload, and this command reads recordings: name a recording of "
+                f"it, or give --ask-driver to record it now"
             )
         from capture.formats import read
 

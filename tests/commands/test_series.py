@@ -33,3 +33,18 @@ def test_other_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_graph_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["series", str(SAMPLES / "fork_join.cgl")]) == 1
     assert "two graphs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--ask-driver", BATCHES], "name the script instead"),
+        (["train.py"], "give --ask-driver"),
+        (["train.py", "--", "3"], "belong to --ask-driver"),
+    ],
+)
+def test_only_a_workload_can_be_asked_about(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["series", *arguments]) == 2
+    assert words in capsys.readouterr().err
