@@ -30,7 +30,7 @@ from .memory_notes import add_notes, place_events
 from .memory_ranges import add_ranges, relaxed
 from .open_capture import OpenCapture
 from .torch_follow import MAX_EVENTS, Following
-from .torch_names import Binding, named_tensors, storage_of
+from .torch_names import Binding, Owners, named_tensors, storage_of
 
 NAMING_BUDGET_NS = 2_000_000_000
 """What finding names of tensors may take, over the whole process."""
@@ -63,6 +63,7 @@ class MemorySource:
         self._scripts = False
         self._naming_ns = 0
         self._following = Following()
+        self._owners = Owners()
         if self.wanted:
             # We are started in the middle of torch's import; this part of it is among the last.
             # What fails is tried again before the first capture.
@@ -237,7 +238,7 @@ class MemorySource:
         bindings: list[tuple[Binding, int, int]] = []
         ends = [a + size for a, size in zip(segments.address, segments.size_bytes, strict=True)]
         try:
-            for binding, tensor in named_tensors(frame):
+            for binding, tensor in named_tensors(self._owners, frame):
                 storage = storage_of(tensor)
                 if storage is None:
                     continue

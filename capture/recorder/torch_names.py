@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from inspect import CO_OPTIMIZED
+from time import perf_counter_ns as clock
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from .places import is_user
 
 MAX_FRAMES = 8
 """Frames of the capturing code whose variables are looked at."""
+SCAN_SHARE = 20
+"""Finding modules anew may take one part in so many of the time."""
 MAX_VARIABLES = 400
 """Variables of one frame, or attributes of one object, that are looked at."""
 
@@ -83,32 +86,76 @@ def is_emptied(tensor: Any) -> bool:
     return False
 
 
-def named_tensors(frame: FrameType | None = None) -> Iterator[tuple[Binding, Any]]:
-    """Yield tensors that have a name, modules and optimizers first.
+class Owners:
+    """Modules and optimizers of the process, found by the garbage collector and held weakly.
 
-    Those that live anywhere in the process are found by the garbage collector.
+    Asking it takes tenths of a second in a large process. So it is asked again only after
+    :data:`SCAN_SHARE` times what the last time took, or on request.
+    """
+
+    def __init__(self) -> None:
+        self._roots: list[weakref.ref[Any]] = []
+        self._optimizers: list[weakref.ref[Any]] = []
+        self._due_ns = 0
+
+    def find(self, again: bool = False) -> tuple[list[Any], list[Any]]:
+        """Return modules that are in no other one, and optimizers, as far as they live.
+
+        Parameters
+        ----------
+        again : bool
+            Whether to ask the collector in any case.
+        """
+        start = clock()
+        if again or start >= self._due_ns:
+            self._scan()
+            now = clock()
+            self._due_ns = now + SCAN_SHARE * (now - start)
+        found = [
+            [item for item in (reference() for reference in held) if item is not None]
+            for held in (self._roots, self._optimizers)
+        ]
+        return found[0], found[1]
+
+    def _scan(self) -> None:
+        import torch
+
+        modules, optimizers = _kinds(torch.nn.Module), _kinds(torch.optim.Optimizer)
+        wanted = modules | optimizers
+        # Exact types in one pass: isinstance would ask proxies for their class.
+        found = [item for item in gc.get_objects() if type(item) in wanted]
+        held = [item for item in found if type(item) in modules]
+        children = {id(child) for module in held for child in module._modules.values()}
+        self._roots = [weakref.ref(item) for item in held if id(item) not in children]
+        self._optimizers = [weakref.ref(item) for item in found if type(item) in optimizers]
+
+
+def _kinds(base: type) -> set[type]:
+    """Return a class and all that are derived from it."""
+    found = {base}
+    new = [base]
+    while new:
+        added: list[type] = [kind for kind in new.pop().__subclasses__() if kind not in found]
+        new += added
+        found.update(added)
+    return found
+
+
+def named_tensors(owners: Owners, frame: FrameType | None = None) -> Iterator[tuple[Binding, Any]]:
+    """Yield tensors that have a name, modules and optimizers first.
 
     Parameters
     ----------
+    owners : Owners
     frame : frame, optional
         Whose variables, and its callers', are looked at too; without one, those of ``__main__``.
     """
     import torch
 
-    modules: list[Any] = []
-    optimizers: list[Any] = []
-    for item in gc.get_objects():
-        # isinstance would ask proxies for their class.
-        kind = type(item)
-        if issubclass(kind, torch.nn.Module):
-            modules.append(item)
-        elif issubclass(kind, torch.optim.Optimizer):
-            optimizers.append(item)
-    children = {id(child) for module in modules for child in module._modules.values()}
+    roots, optimizers = owners.find(again=frame is None)
     names: dict[int, str] = {}
-    for root in modules:
-        if id(root) not in children:
-            yield from _of_root(root, names)
+    for root in roots:
+        yield from _of_root(root, names)
     for optimizer in optimizers:
         owner = weakref.ref(optimizer)
         for parameter, state in optimizer.state.items():

@@ -12,7 +12,7 @@ from capture.memory.torch_snapshot import Tables
 from capture.memory_map import Snapshot
 from capture.recorder import torch_bindings
 from capture.recorder.torch_bindings import Bindings
-from capture.recorder.torch_names import Binding, named_tensors
+from capture.recorder.torch_names import Binding, Owners, named_tensors
 
 torch = pytest.importorskip("torch")
 
@@ -60,7 +60,7 @@ class Work:
         for state in self.optimizer.state.values():
             mine |= {id(tensor) for tensor in state.values()}
         found: dict[str, tuple[Binding, Any]] = {}
-        for binding, tensor in named_tensors(sys._getframe(0)):
+        for binding, tensor in named_tensors(Owners(), sys._getframe(0)):
             if id(tensor) in mine:
                 found.setdefault(binding.name, (binding, tensor))
         return found
