@@ -66,7 +66,7 @@ def _side(context: Context, words: str, recording: str, graph: str) -> Component
         graphs = store.get(chosen).recording.graphs.values()
         named = [(info.key, title_of(info)) for info in graphs]
         if not key:
-            one = state.after == state.recording
+            one = state.graph or state.graph_after or state.after == state.recording
             named.insert(0, ("", "choose a graph" if one else "all graphs"))
         label = f"Graph {words.lower()}"
         found.append(choice(graph, named, key, label, class_name="wide", also=DROP))

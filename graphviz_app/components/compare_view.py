@@ -100,10 +100,10 @@ def nodes_text(compared: Compared) -> str:
         sizes = f"{sizes} \N{RIGHTWARDS ARROW} {count_text(counts.nodes_after)}"
     kinds = [
         f"{count_text(getattr(counts, kind))} {kind}"
-        for kind in ("unchanged", "changed", "added", "removed", "moved")
+        for kind in ("changed", "added", "removed", "moved")
         if getattr(counts, kind)
     ]
-    return f"{sizes}: {', '.join(kinds)}" if kinds else sizes
+    return f"{sizes}: {', '.join(kinds) if kinds else 'none differs'}"
 
 
 def tools(context: Context, compared: Compared, view: str) -> Component:

@@ -44,7 +44,7 @@ HINTS = {
 }
 COLOURS = {
     Mark.SAME: "#8A8F98",
-    Mark.TIME: "#56B4E9",
+    Mark.TIME: "#9DB7CC",
     Mark.CHANGED: "#E69F00",
     Mark.SWAPPED: "#CC79A7",
     Mark.MOVED: "#0072B2",

@@ -73,6 +73,9 @@ def layout(context: Context) -> Component:
     state, store = context.state, context.store
     pair = pair_of(state)
     if pair is None:
+        for recording, key in ((state.recording, state.graph), (state.after, state.graph_after)):
+            if key:
+                store.info(recording, key)
         if state.after and state.after != state.recording:
             store.get(state.after)
             if not state.graph and not state.graph_after:

@@ -98,6 +98,7 @@ def test_an_address_is_completed_to_the_pair_that_it_means(store: Store) -> None
         ("strange", "strange", "next to nothing in common"),
         ("empty", "empty", "The graph before is empty"),
         ("empty", "gone", "no graph 'gone'"),
+        ("nowhere", "", "no graph 'nowhere'"),
         ("same", "same", "No node differs in any field."),
         ("gone", "", "No graph of the recording after is paired with this one"),
     ],
