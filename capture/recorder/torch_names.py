@@ -135,7 +135,8 @@ def _kinds(base: type) -> set[type]:
     found = {base}
     new = [base]
     while new:
-        added: list[type] = [kind for kind in new.pop().__subclasses__() if kind not in found]
+        derived: list[type] = new.pop().__subclasses__()
+        added = [kind for kind in derived if kind not in found]
         new += added
         found.update(added)
     return found
