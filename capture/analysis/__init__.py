@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ..codec import collection_paused
 from ..errors import GraphLensError, LookupFailed
 from ..model import Recording
 from ..registry import discover
@@ -138,7 +139,8 @@ def run_entry(
             if reason:
                 return Result.absent(reason, entry.title)
     try:
-        result = entry.run(subject, **values)
+        with collection_paused():
+            result = entry.run(subject, **values)
         problem = _unusable(result, subjects)
     except GraphLensError as error:
         return Result.absent(str(error), entry.title)

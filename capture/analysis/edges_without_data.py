@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..memory.flow import links_of
 from ..model import EvidenceKind
 from .base import Analysis, Argument, ArgumentKind, Column, Quantity, Result, Unit
+from .order import levels
 from .schedule import CYCLE
 from .subject import Subject
 
@@ -32,25 +33,25 @@ def run(subject: Subject, rows: int = 1000) -> Result:
 
     Notes
     -----
-    Linear in nodes, edges and addresses, and one sort of the pairs that share bytes.
+    Linear in nodes and addresses, and for each edge in what its later node shares with others.
     """
     rank, cells = subject.rank, subject.cells
     if rank is None or cells is None:
         return Result.absent(CYCLE)
-    count, topology = len(subject.graph), subject.graph.topology
+    topology = subject.graph.topology
     seen = subject.accesses.seen
     links = links_of(cells, rank)
     judged = 0
     loose: list[tuple[int, int]] = []
-    kept: list[int] = []
     for source, target in zip(topology.source, topology.target, strict=True):
-        code = rank[target] * count + rank[source]
-        if source in seen and target in seen:
+        later = links[rank[target]]
+        if rank[source] in later:
             judged += 1
-            if code not in links:
-                loose.append((source, target))
+        elif source in seen and target in seen:
+            judged += 1
+            loose.append((source, target))
         else:
-            kept.append(code)
+            later.append(rank[source])
     result = Result(
         columns=COLUMNS,
         mark_name="waiting for a node that it shares no bytes with",
@@ -78,28 +79,22 @@ def run(subject: Subject, rows: int = 1000) -> Result:
         "known."
     )
     if loose:
-        _shorter(subject, result, rank, sorted([*links, *kept]))
+        _shorter(subject, result, links)
         result.notes += [CAUTION, WHAT]
     if not cells.whole:
         result.notes.append("Where many ranges overlap, only those that begin alike were joined.")
     return result
 
 
-def _shorter(subject: Subject, result: Result, rank: Sequence[int], pairs: list[int]) -> None:
+def _shorter(subject: Subject, result: Result, links: Sequence[Sequence[int]]) -> None:
     """Say how long the longest chain of nodes is by data, and by dependencies."""
     edges, count = subject.edges, len(subject.graph)
     assert edges is not None
-    by_data = [1] * count
-    for code in pairs:
-        later, earlier = divmod(code, count)
-        if by_data[earlier] >= by_data[later]:
-            by_data[later] = by_data[earlier] + 1
-    by_edges = [1] * count
-    for source, target in zip(edges.source, edges.target, strict=True):
-        if by_edges[source] >= by_edges[target]:
-            by_edges[target] = by_edges[source] + 1
+    by_data: list[int] = []
+    for earlier in links:
+        by_data.append(1 + max([by_data[rank] for rank in earlier], default=0))
     result.figures["data_chain"] = Quantity(max(by_data), Unit.COUNT)
-    result.figures["edge_chain"] = Quantity(max(by_edges), Unit.COUNT)
+    result.figures["edge_chain"] = Quantity(max(levels(count, edges)) + 1, Unit.COUNT)
     result.summary += (
         " The longest chain has {data_chain} nodes by shared bytes, {edge_chain} by dependencies."
     )

@@ -111,29 +111,38 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     assert memory is not None
     pointers = subject.pointers
     places = by_place(pointers)
+    guesses = unresolved = 0
+    for word, place in pointers:
+        guesses += word[7]
+        unresolved += place[0] == "unresolved"
     distinct = {
-        node: {place[1] for _, place in held if place[0] != "unresolved"}
-        for node, held in subject.pointers_at.items()
+        node: len({item[1][1] for item in held})
+        for node, held in (
+            subject.pointers_at.items()
+            if not unresolved
+            else (
+                (node, [item for item in held if item[1][0] != "unresolved"])
+                for node, held in subject.pointers_at.items()
+            )
+        )
     }
     result = Result(
         columns=COLUMNS,
-        node_values={node: len(starts) for node, starts in distinct.items() if starts},
+        node_values={node: number for node, number in distinct.items() if number},
         node_name="blocks it points into",
         figures={
             "pointers": Quantity(len(pointers), Unit.COUNT),
-            "resolved": Quantity(sum(map(len, places.values())), Unit.COUNT),
+            "resolved": Quantity(len(pointers) - unresolved, Unit.COUNT),
             "blocks": Quantity(len(places), Unit.COUNT),
-            "guesses": Quantity(sum(item.word.guess for item in pointers), Unit.COUNT),
-            "unresolved": Quantity(
-                sum(item.place.kind == "unresolved" for item in pointers), Unit.COUNT
-            ),
+            "guesses": Quantity(guesses, Unit.COUNT),
+            "unresolved": Quantity(unresolved, Unit.COUNT),
             "bytes": Quantity(
                 sum(held[0].place.size_bytes for held in places.values()), Unit.BYTES
             ),
         },
         summary="{resolved} of {pointers} addresses lead into {blocks} blocks of {bytes} together.",
     )
-    for share in shares(memory, pointers):
+    for share in shares(memory, (held[0] for held in places.values())):
         result.figures[share.kind.replace(" ", "_").replace(",", "")] = Quantity(
             share.size_bytes, Unit.BYTES
         )

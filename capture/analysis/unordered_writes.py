@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
-from itertools import compress, pairwise
-from operator import add, eq
-from typing import NamedTuple
 
+from ..memory.accesses import Access
 from ..memory.directions import WRITE
 from ..memory.flow import EXACT, clashes_of
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
@@ -17,7 +14,6 @@ from .subject import Subject
 
 MOST_PAIRS = 200_000
 """Overlapping pairs that are looked at."""
-NEXT = partial(add, 1)
 AT_ONCE = 1024
 """Nodes whose successors are found in one pass over the edges."""
 COLUMNS = [
@@ -46,56 +42,75 @@ WRITES = ("named", "convention")
 """How it is known, without looking, that a kernel writes."""
 
 
-class Touch(NamedTuple):
-    """Bytes that a node touches."""
-
-    start: int
-    end: int
-    node: int
-    writes: bool
-    exact: bool
-    """Whether the node certainly touches all of them, in the way said."""
-    how: str = "exact"
+Pair = tuple[Access, Access]
 
 
-def touches(subject: Subject) -> list[Touch]:
-    """Return what nodes touch: copies, memsets and what was measured exactly, kernels as they may.
+def overlaps(subject: Subject, chains: Sequence[int]) -> tuple[dict[tuple[int, int], Pair], bool]:
+    """Return pairs of nodes that share bytes where at least one certainly writes, by positions.
 
-    Of a kernel's arguments only the byte that they point at counts, and no guesses.
-    """
-    found = []
-    for group in subject.accesses.groups:
-        for node, start, end, does, may, how, guess, _ in group:
-            if how in EXACT and (does or how == "measured"):
-                # Measured bytes that did not change were read, or left alone.
-                if does or may == WRITE:
-                    found.append(Touch(start, end, node, bool(does & WRITE), True, how))
-            elif not guess:
-                found.append(Touch(start, start + 1, node, bool(does & WRITE), False, how))
-    return found
+    Of the others only what kernels certainly point at counts, and nothing that one chain orders.
 
-
-def overlaps(found: Sequence[Touch]) -> tuple[list[tuple[Touch, Touch]], bool]:
-    """Return pairs of nodes that overlap where at least one certainly writes, and whether all.
+    Returns
+    -------
+    pairs
+    whole : bool
+        Whether all were looked at.
 
     Notes
     -----
-    O(n log n) and one step per overlapping pair, at most `MOST_PAIRS`.
+    One step per pair on a piece of memory that a copy, a memset or a measured write touches, at
+    most `MOST_PAIRS`.
     """
-    pairs: list[tuple[Touch, Touch]] = []
-    open_: list[Touch] = []
+    assert subject.cells is not None
+    found: dict[tuple[int, int], Pair] = {}
     looked = 0
-    for touch in sorted(found):
-        open_ = [other for other in open_ if other.end > touch.start]
-        looked += len(open_)
+    for begin, items in subject.cells.held:
+        writers = [item for item in items if item[5] in EXACT and item[3] & WRITE]
+        if not writers:
+            continue
+        others = [
+            item
+            for item in items
+            if (item[5] in EXACT and item[3]) or not (item[6] or (begin and item[1] != begin))
+        ]
+        looked += len(writers) * len(others)
         if looked > MOST_PAIRS:
-            return pairs, False
-        for other in open_:
-            certain = (other.writes and other.exact) or (touch.writes and touch.exact)
-            if certain and other.node != touch.node:
-                pairs.append((other, touch))
-        open_.append(touch)
-    return pairs, True
+            return found, False
+        for one in writers:
+            for other in others:
+                if chains[one[0]] == chains[other[0]]:
+                    continue
+                key = (one[0], other[0]) if one[0] < other[0] else (other[0], one[0])
+                known = found.get(key)
+                if known is None or _certain(one, other) > _certain(*known):
+                    found[key] = (one, other) if one[0] < other[0] else (other, one)
+    return found, subject.cells.whole
+
+
+def _certain(one: Access, other: Access) -> bool:
+    return all(item[5] in EXACT and item[3] for item in (one, other))
+
+
+def chains_of(subject: Subject) -> list[int]:
+    """Return a number for each node; nodes of one number lie on one path.
+
+    Notes
+    -----
+    O(nodes + edges).
+    """
+    edges = subject.edges
+    assert edges is not None
+    found = [-1] * len(subject.graph)
+    continued = bytearray(len(found))
+    chains = 0
+    for source, target in zip(edges.source, edges.target, strict=True):
+        if found[source] < 0:
+            found[source] = chains
+            chains += 1
+        if found[target] < 0 and not continued[source]:
+            found[target] = found[source]
+            continued[source] = 1
+    return [chain if chain >= 0 else chains + node for node, chain in enumerate(found)]
 
 
 def unordered(subject: Subject, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
@@ -131,38 +146,20 @@ def unordered(subject: Subject, pairs: Iterable[tuple[int, int]]) -> set[tuple[i
     return found
 
 
-def is_path(subject: Subject) -> bool:
-    """Say whether one path leads through all nodes, which orders every pair of them."""
-    order, topology = subject.order, subject.graph.topology
-    if order is None:
-        return False
-    if isinstance(order, range):
-        steps = set(compress(topology.target, map(eq, topology.target, map(NEXT, topology.source))))
-        return len(steps) == len(order) - 1
-    following = set(pairwise(order))
-    return len(following & set(zip(topology.source, topology.target, strict=True))) == len(
-        following
-    )
-
-
-def between_kernels(subject: Subject) -> list[tuple[Touch, Touch]]:
+def between_kernels(subject: Subject, chains: Sequence[int]) -> dict[tuple[int, int], Pair]:
     """Return pairs of kernels of which one writes where the other points, as is known of its kind.
 
     Two neighbours of each piece of memory: where others lie between, one of those pairs is not
     ordered either.
     """
-    if subject.cells is None:
-        return []
-    found = []
-    for one, other, address in clashes_of(subject.cells, len(subject.graph)):
-        if not {one.how, other.how}.isdisjoint(EXACT):
+    assert subject.cells is not None
+    found = {}
+    for one, other, _ in clashes_of(subject.cells, len(subject.graph), chains):
+        if not {one[5], other[5]}.isdisjoint(EXACT):
             continue  # among the overlaps
-        if (one.how in WRITES and one.does & WRITE) or (other.how in WRITES and other.does & WRITE):
-            first, second = (
-                Touch(address, address + 1, item.node, bool(item.does & WRITE), False, item.how)
-                for item in (one, other)
-            )
-            found.append((first, second))
+        if (one[5] in WRITES and one[3] & WRITE) or (other[5] in WRITES and other[3] & WRITE):
+            first, second = (one, other) if one[0] < other[0] else (other, one)
+            found[first[0], second[0]] = first, second
     return found
 
 
@@ -170,29 +167,22 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     """Find unordered nodes that touch the same bytes with a write."""
     if subject.order is None:
         return Result.absent(CYCLE)
-    if is_path(subject):
+    chains = chains_of(subject)
+    if len(set(chains)) == 1:
         return Result(summary="One path leads through all nodes: all are ordered.", columns=COLUMNS)
-    found = touches(subject)
-    exact = sum(touch.exact for touch in found)
-    pairs, whole = overlaps(found)
-    pairs += between_kernels(subject)
-    races = unordered(subject, {(one.node, other.node) for one, other in pairs})
+    pairs, whole = overlaps(subject, chains)
+    pairs |= between_kernels(subject, chains)
+    races = unordered(subject, pairs)
     result = Result(columns=COLUMNS, mark_name="unordered with a node that touches the same bytes")
     marks: set[int] = set()
     counts = Counter[str]()
-    seen: set[tuple[int, int]] = set()
-    for one, other in sorted(pairs, key=lambda pair: not (pair[0].exact and pair[1].exact)):
-        key = (one.node, other.node)
+    for key, (one, other) in sorted(pairs.items(), key=lambda item: not _certain(*item[1])):
         if key in races:
             first, second = one, other
         elif key[::-1] in races:
             first, second = other, one
         else:
             continue
-        key = (first.node, second.node)
-        if key in seen:
-            continue
-        seen.add(key)
         marks |= set(key)
         sure = _confidence(one, other)
         counts[sure] += 1
@@ -214,7 +204,6 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     result.figures = {
         "pairs": Quantity(count, Unit.COUNT),
         "certain": Quantity(certain, Unit.COUNT),
-        "ranges": Quantity(exact, Unit.COUNT),
     }
     if not count:
         result.summary = "No two nodes are known to touch the same bytes out of order with a write."
@@ -239,16 +228,16 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     return result
 
 
-def _confidence(one: Touch, other: Touch) -> str:
-    if one.exact and other.exact:
+def _confidence(one: Access, other: Access) -> str:
+    if _certain(one, other):
         return "certain"
     return "may" if {one.how, other.how} & {"declared", "unknown", "first"} else "likely"
 
 
-def _what(first: Touch, second: Touch) -> str:
-    def verb(touch: Touch) -> str:
-        known = touch.exact or touch.how in WRITES
-        return "touches" if not known else "writes" if touch.writes else "reads"
+def _what(first: Access, second: Access) -> str:
+    def verb(item: Access) -> str:
+        known = item.how in EXACT or item.how in WRITES
+        return "touches" if not known else "writes" if item.does & WRITE else "reads"
 
     return f"{verb(first)}, {verb(second)}"
 

@@ -8,11 +8,14 @@ held many tensors in turn, no further than its own address.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ..memory_map import Events, Memory
 from ..model import Graph, Kernel
+from ..nodes.kernel import KernelPayload
 from ..writes import Writes
 from .addresses import Block, BlockMap
 from .directions import BOTH, INPUT, OUTPUT, READ, UNKNOWN, WRITE, Direction, Directions
@@ -84,12 +87,15 @@ def accesses(
     history = lives.known
     own = memory.pool if memory is not None else None
     measured = _Measured(writes)
+    told = measured.any
     first: dict[int, int] = {}
-    groups: dict[int, list[Access]] = {}
-    seen: set[int] = set()
+    groups: dict[int, list[Access]] = defaultdict(list)
+    seen = [-1]
     last, position, may_not_run = "", -1, False
     ways: Directions | None = None
-    make = Access._make
+    outputs_first: Collection[int] = ()
+    simple: Mapping[int, Direction] | None = None
+    make = partial(tuple.__new__, Access)
     met: set[int] = set()
     """Parameters of the node of which a pointer was met."""
     for word, place in pointers:
@@ -100,7 +106,12 @@ def accesses(
         if node is not last:
             last = node
             position, ways, may_not_run = kernels.of(node)
-            met = set()
+            if ways is not None:
+                outputs_first, simple = ways.outputs_first, ways.simple
+            else:
+                outputs_first, simple = (), None
+            if met:
+                met = set()
             if history:
                 lives.advance(position)
         life = NO_LIFE
@@ -110,11 +121,9 @@ def accesses(
             may, how = does, "exact"
         else:
             if kind == "block":
-                found = lives.find(address) if history and place[5] == own else None
-                if found is not None:
-                    end, life = found
-                else:
-                    end = place[1] + place[2] if place[4] != "free" else address + 1
+                end = place[1] + place[2] if place[4] != "free" else address + 1
+                if history and place[5] == own:
+                    end, life = lives.find(address) or (end, NO_LIFE)
             elif kind == "outside" or kind == "graph":
                 end = place[1] + place[2]
             else:
@@ -122,28 +131,28 @@ def accesses(
             if writing is not None:
                 does = may = WRITE if writing else READ
                 how = "declared"  # of rows that lie apart only the direction is known
-            elif ways is None:
-                does, may, how = UNKNOWN
-            elif argument in ways.outputs_first and not guess:
+            elif outputs_first and argument in outputs_first and not guess:
                 does, may, how = OUTPUT if argument not in met else INPUT
                 met.add(argument)
-            else:
+            elif simple is not None:
+                does, may, how = simple.get(argument, UNKNOWN)
+            elif ways is not None:
                 does, may, how = ways.of(argument, offset)
+            else:
+                does, may, how = UNKNOWN
             if life >= 0 and first.setdefault(life, position) == position and not does:
                 does, how = WRITE, "first"
         if may_not_run:
             does = 0
         key = -place[1] if kind == "gap" else -1 if kind == "unresolved" else place[1]
-        held = groups.get(key)
-        if held is None:
-            held = groups[key] = []
-        seen.add(position)
+        if seen[-1] != position:
+            seen.append(position)
         access = make((position, address, end, does, may, how, guess, life))
-        if measured.any and how != "exact":
-            held += measured.of(node, access)
+        if told and how != "exact":
+            groups[key] += measured.of(node, access)
         else:
-            held.append(access)
-    return Accesses(list(groups.values()), seen)
+            groups[key].append(access)
+    return Accesses(list(groups.values()), set(seen[1:]))
 
 
 class _Kernels:
@@ -157,11 +166,16 @@ class _Kernels:
 
     def of(self, node: str) -> tuple[int, Directions | None, bool]:
         """Return the position that stands for a node, its directions, and if it may not run."""
-        if node.isdecimal():
+        if "/" not in node:
             position = int(node)
-            kernel = getattr(self._payloads[position], "kernel", None)
-            ways = self._ways(kernel, self._names.get(position, ())) if kernel is not None else None
-            return position, ways, False
+            payload = self._payloads[position]
+            kernel = payload.kernel if type(payload) is KernelPayload else None
+            if kernel is None:
+                return position, None, False
+            found = self._known.get((id(kernel), ())) if not self._names else None
+            if found is not None:
+                return position, found[1], False
+            return position, self._ways(kernel, self._names.get(position, ())), False
         position = int(node.partition("/")[0])
         body, _, tail = node.rpartition("/")
         kernel = getattr(self._graph.at(body).payloads[int(tail)], "kernel", None)

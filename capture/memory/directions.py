@@ -98,6 +98,11 @@ class Directions:
             if found is not None:
                 self._of[index] = found
 
+    @property
+    def simple(self) -> dict[int, Direction] | None:
+        """Directions by parameter, where they hold for every byte of it; else ``None``."""
+        return None if self._first else self._of
+
     def of(self, argument: int, offset_bytes: int) -> Direction:
         """Return the direction of a word.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -123,21 +124,7 @@ def flows_of(cells: Cells, count: int) -> list[Flow]:
         Nodes.
     """
     found: dict[int, Flow] = {}
-
-    def add(one: Access, other: Access, address: int, known: bool) -> None:
-        if one[0] == other[0] or (one[7] != other[7] and one[7] >= 0 and other[7] >= 0):
-            return  # itself, or the memory held something else by then
-        key = one[0] * count + other[0]
-        if key in found and (not known or found[key][3] != "possible"):
-            return
-        how = "possible"
-        if known:
-            if one[5] == other[5] == "exact":
-                how = "exact"
-            else:
-                how = "measured" if one[5] in EXACT and other[5] in EXACT else "inferred"
-        found[key] = Flow(one[0], other[0], address, how)
-
+    make = partial(tuple.__new__, Flow)
     for begin, items in cells.held:
         writers: list[Access] = []
         """That wrote last; several where none is known to have overwritten the others."""
@@ -146,7 +133,7 @@ def flows_of(cells: Cells, count: int) -> list[Flow]:
         pending: list[Access] = []
         """Of the node at hand, which reads before it writes."""
         for item in items:
-            node, start, _, does, may, _, _, _ = item
+            node, start, _, does, may, how, _, life = item
             if pending and pending[0][0] != node:
                 for one in pending:
                     if not one[3] & WRITE:
@@ -161,19 +148,38 @@ def flows_of(cells: Cells, count: int) -> list[Flow]:
                     between = None
                 pending = []
             if may & READ and (writers or between is not None):
-                for one in writers:
-                    add(one, item, begin or start, bool(does & READ) and between is None)
-                if between is not None:
-                    add(between, item, begin or start, known=False)
+                for one in (*writers, between) if between is not None else writers:
+                    writer = one[0]
+                    if writer == node or (life != one[7] and life >= 0 and one[7] >= 0):
+                        continue  # itself, or the memory held something else by then
+                    key = writer * count + node
+                    known = does & READ and between is None
+                    if key in found and (not known or found[key][3] != "possible"):
+                        continue
+                    if not known:
+                        label = "possible"
+                    elif how == "exact" == one[5]:
+                        label = "exact"
+                    else:
+                        label = "measured" if how in EXACT and one[5] in EXACT else "inferred"
+                    found[key] = make((writer, node, begin or start, label))
             if may & WRITE:
                 pending.append(item)
     return list(found.values())
 
 
-def clashes_of(cells: Cells, count: int) -> list[Clash]:
+def clashes_of(cells: Cells, count: int, chains: Sequence[int]) -> list[Clash]:
     """Return pairs of nodes that have to stay in order, each once, as far as that is known.
 
     Of kernels only the first byte that they point at counts, and guessed arguments are left out.
+
+    Parameters
+    ----------
+    cells : Cells
+    count : int
+        Nodes.
+    chains : sequence of int
+        By node; pairs of one chain are left out, since they are in order.
     """
     found: dict[int, Clash] = {}
     for begin, items in cells.held:
@@ -189,7 +195,7 @@ def clashes_of(cells: Cells, count: int) -> list[Clash]:
             else:
                 touched.append(item)
             for one in others:
-                if one[0] == item[0]:
+                if chains[one[0]] == chains[item[0]]:
                     continue
                 key = one[0] * count + item[0]
                 made = Clash(one, item, begin or item[1])
@@ -198,26 +204,26 @@ def clashes_of(cells: Cells, count: int) -> list[Clash]:
     return list(found.values())
 
 
-def links_of(cells: Cells, rank: Sequence[int]) -> set[int]:
+def links_of(cells: Cells, rank: Sequence[int]) -> list[list[int]]:
     """Return pairs that share bytes, if all that is not known is both read and written.
 
     Returns
     -------
-    set of int
-        ``rank of the later * count + rank of the earlier``.
+    list of list of int
+        By rank: the ranks of earlier nodes; one may be there several times.
     """
-    count = len(rank)
-    links: set[int] = set()
+    links: list[list[int]] = [[] for _ in rank]
+    plain = isinstance(rank, range)
     for _, items in cells.held:
         writer = -1
         since: list[int] = []
         for item in items:
-            here = rank[item[0]]
+            here = item[0] if plain else rank[item[0]]
             if writer >= 0 and writer != here:
-                links.add(here * count + writer)
+                links[here].append(writer)
             if item[4] & WRITE:
                 if since:
-                    links.update(here * count + other for other in since if other != here)
+                    links[here] += [other for other in since if other != here]
                     since = []
                 writer = here
             else:

@@ -87,8 +87,10 @@ def plain(type_: str) -> str:
     return type_.removesuffix(" const").removeprefix("const ").strip()
 
 
-def layout_of(kernel: Kernel) -> Layout:
-    """Return what the words of a kernel's arguments are."""
+def layout_of(kernel: Kernel | None) -> Layout:
+    """Return what the words of a kernel's arguments are; of no kernel nothing is known."""
+    if kernel is None:
+        return Layout([])
     return _layout(kernel.name, tuple(map(tuple, kernel.parameters or ())))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from typing import NamedTuple
 
 from ..memory_map import PAGEABLE, STATES, Memory, MemoryMap
@@ -171,13 +172,16 @@ def resolve(graph: Graph, memory: MemoryMap) -> list[Pointer]:
     """
     memories = Memories(memory, graph)
     known: dict[int, Place] = {}
-    found = []
+    found: list[Pointer] = []
+    # Half a microsecond less a pointer than by its own constructor.
+    make = partial(tuple.__new__, Pointer)
     for word in words(graph):
         address = word[1]
-        if word.memory_type == "host":
+        if word[8] == "host":
             place = memories.find(address, "host")
+        elif address in known:
+            place = known[address]
         else:
-            place = known.get(address) or memories.find(address)
-            known[address] = place
-        found.append(Pointer(word, place))
+            place = known[address] = memories.find(address)
+        found.append(make((word, place)))
     return found

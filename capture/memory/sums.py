@@ -140,7 +140,8 @@ class Share(NamedTuple):
 def shares(memory: Memory, pointers: Iterable[Pointer]) -> list[Share]:
     """Return what memory a graph's nodes point into, by who holds it; largest first."""
     seen: dict[tuple[str, int], int] = {}
-    for _, place in pointers:
+    # One object stands for all pointers of one address.
+    for place in {id(item[1]): item[1] for item in pointers}.values():
         if place.kind == "block":
             if place.pool == memory.pool:
                 kind = "own pool, temporary" if place.state == STATES[_FREE] else "own pool, kept"

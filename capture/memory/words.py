@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..model import Graph, Kernel
 from .addresses import END, LOWEST
-from .layouts import UNKNOWN, Layout, Slot, layout_of
+from .layouts import UNKNOWN, Layout, layout_of
 
 
 class Word(NamedTuple):
@@ -40,7 +41,9 @@ def words(graph: Graph) -> Iterator[Word]:
     those that :mod:`capture.memory.layouts` knows to be numbers. What it does not know to be a
     pointer is a guess.
     """
-    known: dict[int, tuple[Kernel, Layout]] = {}
+    known: dict[int, tuple[Kernel | None, Layout]] = {}
+    unpackers: dict[int, Callable[[bytes], tuple[int, ...]]] = {}
+    make = partial(tuple.__new__, Word)
     for path, level in graph.walk():
         prefix = f"{path}/" if path else ""
         types = level.topology.types
@@ -48,33 +51,32 @@ def words(graph: Graph) -> Iterator[Word]:
             if payload is None:
                 continue
             node = f"{prefix}{position}"
-            if types[position] == "kernel":
-                arguments = getattr(payload, "arguments", None)
-                if arguments:
-                    yield from _of_kernel(node, arguments, payload, known)
-            else:
+            if types[position] != "kernel":
                 yield from _of_other(node, types[position], payload)
-
-
-def _of_kernel(
-    node: str, arguments: bytes, payload: Any, known: dict[int, tuple[Kernel, Layout]]
-) -> Iterator[Word]:
-    found = struct.unpack_from(f"<{len(arguments) // 8}Q", arguments)
-    slots: list[Slot] = []
-    kernel = payload.kernel
-    if kernel is not None:
-        entry = known.get(id(kernel))
-        if entry is None:
-            entry = known[id(kernel)] = kernel, layout_of(kernel)
-        layout = entry[1]
-        slots = layout.slots if layout[1] is None else layout.of_launch(arguments, payload.grid)
-    covered = len(slots)
-    make = Word._make
-    for index, address in enumerate(found):
-        if LOWEST <= address < END:
-            slot = slots[index] if index < covered else UNKNOWN
-            if slot is not None:
-                yield make((node, address, "argument", slot[0], 8 * index, None, None, slot[1], ""))
+                continue
+            arguments = getattr(payload, "arguments", None)
+            if not arguments:
+                continue
+            length = len(arguments)
+            unpack = unpackers.get(length)
+            if unpack is None:
+                unpack = unpackers[length] = struct.Struct(f"<{length // 8}Q").unpack_from
+            kernel = payload.kernel
+            entry = known.get(id(kernel))
+            if entry is None:
+                entry = known[id(kernel)] = kernel, layout_of(kernel)
+            slots, lists = entry[1]
+            if lists is not None:
+                slots = entry[1].of_launch(arguments, payload.grid)
+            covered = len(slots)
+            for index, address in enumerate(unpack(arguments)):
+                if LOWEST <= address < END:
+                    slot = slots[index] if index < covered else UNKNOWN
+                    if slot is not None:
+                        at = 8 * index
+                        yield make(
+                            (node, address, "argument", slot[0], at, None, None, slot[1], "")
+                        )
 
 
 def _of_other(node: str, type_: str, payload: Any) -> Iterator[Word]:
