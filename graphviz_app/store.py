@@ -322,6 +322,8 @@ class Store:
         Those of the graph are computed. Findings between graphs take a search of the whole
         recording: one of few graphs is searched for them, of others what is known by now is taken.
         """
+        from capture.analysis.found import lean_subject
+
         from .findings import marks_of
 
         opened = self.get(recording)
@@ -329,7 +331,11 @@ class Store:
             self.findings(opened.id).done.wait(PATIENCE_S)
         search = self._searches.get(opened.id)
         found = search.findings if search is not None and search.done.is_set() else None
-        subject = self.subject(opened.id, key)
+        try:
+            subject = self.subject(opened.id, key)
+        except FormatError:  # of timings, which findings do not need
+            with self.reading:
+                subject = lean_subject(opened.recording, key)
         return self._memo.get(
             ("marks", opened.id, key, found is not None),
             lambda: marks_of(subject, found),
