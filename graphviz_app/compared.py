@@ -8,15 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from capture.analysis import Result, run_analysis
-from capture.compare import Alignment, GraphDiff, UpdateVerdict, compare_graphs, update_between
+from capture.analysis import Result, Subject, run_analysis
+from capture.compare import (
+    Alignment,
+    GraphDiff,
+    UpdateVerdict,
+    compare_graphs,
+    subject_of,
+    update_between,
+)
+from capture.errors import FormatError
 
 from .change_groups import Group, Place, Tour, changed_groups, mark_of, time_groups
 from .figures.changes import Mark
 from .merged import Merged
 
 if TYPE_CHECKING:
-    from capture.analysis import Subject
     from capture.compare import NodeChange
     from capture.model import Recording
 
@@ -209,6 +216,34 @@ def nearest(path: str, known: Container[str]) -> tuple[str, int]:
     return body, int(position)
 
 
+def subject_at(store: Store, recording: str, key: str, body: str = "") -> Subject:
+    """Return a graph or body with its evidence; damaged timings count as absent.
+
+    Raises
+    ------
+    LookupFailed
+        There is no such recording, graph or body.
+    FormatError
+        The stored graph is damaged.
+    """
+    try:
+        return store.subject(recording, key, body)
+    except FormatError:
+        graph = store.graph(recording, key, body)
+        with store.reading:
+            whole = subject_of(store.get(recording).recording, key)
+        if not body:
+            return whole
+        return Subject(
+            graph,
+            whole.info,
+            gpu=whole.gpu,
+            path=body,
+            origins=whole.origins,
+            unreadable=whole.unreadable,
+        )
+
+
 def compared(store: Store, pair: Pair) -> Compared:
     """Return the comparison of two opened graphs; it is computed once.
 
@@ -223,8 +258,8 @@ def compared(store: Store, pair: Pair) -> Compared:
         ("compared", pair),
         lambda: Compared(
             pair,
-            store.subject(pair.recording, pair.graph),
-            store.subject(pair.after, pair.graph_after),
+            subject_at(store, pair.recording, pair.graph),
+            subject_at(store, pair.after, pair.graph_after),
             (store.get(pair.recording).recording, store.get(pair.after).recording),
             store.reading,
         ),

@@ -182,8 +182,13 @@ def size_text(item: Size) -> str:
     return f"{before} {ARROW} {after} ({sign}{bytes_text(abs(change))})"
 
 
-def _findings(diff: GraphDiff) -> Iterator[str]:
+def within_noise(diff: GraphDiff, analysis: str) -> bool:
+    """Say whether a finding rests on times that both sides have within the noise of each other."""
     calm = diff.same and bool(diff.measures) and not any(item.differs for item in diff.measures)
+    return calm and EvidenceKind.TIMINGS in analyses()[analysis].needs
+
+
+def _findings(diff: GraphDiff) -> Iterator[str]:
     for item in diff.findings:
         if bool(item.severity_before) == bool(item.severity_after):
             continue
@@ -191,8 +196,8 @@ def _findings(diff: GraphDiff) -> Iterator[str]:
         words = item.after or item.before
         if diff.levels:
             words = result_text.summary(run_analysis(item.analysis, subject))
-        timed = EvidenceKind.TIMINGS in analyses()[item.analysis].needs
-        noise = " Both times are within the noise of each other." if calm and timed else ""
+        calm = within_noise(diff, item.analysis)
+        noise = " Both times are within the noise of each other." if calm else ""
         yield f"Finding {when}: {item.title}. {words}{noise}"
 
 

@@ -60,7 +60,10 @@ def pair_row(context: Context, pairs: Pairs, at: int, found: PairSummary | None)
     if found is None:
         return row
     if found.problem:
-        return row | {"state": "not compared", "texts": {**row["texts"], "differences": found.problem}}
+        return row | {
+            "state": "not compared",
+            "texts": {**row["texts"], "differences": found.problem},
+        }
     counts = found.counts
     state = SAME if found.same else DIFFERENT if found.in_common else UNRELATED
     edges = counts.edges_added + counts.edges_removed + counts.edges_changed

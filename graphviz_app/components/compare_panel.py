@@ -8,11 +8,12 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from capture.errors import LookupFailed
+from capture.analysis import run_analysis
+from capture.errors import FormatError, LookupFailed
 
 from .. import compare_facts, naming
 from ..compare_facts import NodeSide
-from ..compared import Compared
+from ..compared import Compared, subject_at
 from ..comparison import both_paths
 from ..context import Context
 from ..figures.changes import COLOURS, HINTS, WORDS, Mark
@@ -102,12 +103,12 @@ def _node_side(
         if before
         else (pair.after, pair.graph_after, level.path_after)
     )
-    return NodeSide(
-        store.subject(*place),
-        position,
-        store.result(*place, "critical_path"),
-        store.get(place[0]).recording,
-    )
+    subject = subject_at(store, *place)
+    try:
+        critical = store.result(*place, "critical_path")
+    except FormatError:  # of timings: nothing is on a critical path then
+        critical = run_analysis("critical_path", subject)
+    return NodeSide(subject, position, critical, store.get(place[0]).recording)
 
 
 def node_head(mark: Mark, sides: list[NodeSide | None], path: str) -> Component:

@@ -14,7 +14,7 @@ from capture.model import EvidenceKind
 
 from .. import compare_facts, result_text
 from ..compared import Compared
-from ..comparison import both_paths
+from ..comparison import both_paths, within_noise
 from ..context import Context
 from ..format import count_text, counted
 from ..verdict_text import setting_rows, verdict_facts
@@ -61,6 +61,8 @@ def _findings(compared: Compared) -> Component:
     for item in compared.diff.findings:
         one, other = bool(item.severity_before), bool(item.severity_after)
         state = "on both" if one and other else "new" if other else "gone"
+        if one != other and within_noise(compared.diff, item.analysis):
+            state = f"{state}, within the noise"
         cells = [
             html.Td(text) if text else html.Td("nothing found", className="absent")
             for text in (

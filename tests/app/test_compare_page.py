@@ -11,6 +11,7 @@ import dash
 import pytest
 
 from capture import read
+from capture.errors import FormatError
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from graphviz_app.app import Settings, create_app
 from graphviz_app.compare_pairs import pairs_of
@@ -24,6 +25,7 @@ from graphviz_app.pair_rows import pair_rows, progress_text
 from graphviz_app.state import ViewState
 from graphviz_app.store import Store
 from tests.compare.graphs import conditional, kernels
+from tests.helpers import synthetic
 
 from .test_app import call, details_at, page_at
 
@@ -279,3 +281,29 @@ def test_what_is_no_recording_is_refused_and_not_kept(tmp_path: Path) -> None:
     refused = open_to_all.post("/open-file?name=x.cgl", data=BytesIO(b""))
     assert refused.status_code == 403
     assert "takes no files" in refused.get_data(as_text=True)
+
+
+def test_damaged_timings_count_as_absent_and_a_damaged_graph_is_said() -> None:
+    def broken(*_: str) -> Any:
+        raise FormatError("synthetic damage")
+
+    damaged, whole, unreadable = (
+        synthetic.recording({"chain": synthetic.chain(count)}, failed=False, timed=["chain"])
+        for count in (4, 5, 6)
+    )
+    damaged._evidence["timings"]["0"] = broken
+    unreadable._graphs.clear()
+    unreadable._load = broken
+    named = [("damaged", damaged), ("whole", whole), ("unreadable", unreadable)]
+    app = create_app(Store(named))
+    key = "train.py:chain#0"
+    query = f"?recording=damaged&after=whole&graph={key}".replace("#", "%23")
+    content = json.dumps(page_at(app, "/compare", query)[Shell.CONTENT]["children"])
+    assert "data-canvas" in content
+    assert "not timed on both sides" in content
+    panel = details_at(app, page="compare", recording="damaged", graph=key, after="whole",
+                       graph_after=key, node=0)  # fmt: skip
+    assert "synthetic damage" in panel
+    query = query.replace("whole", "unreadable")
+    content = json.dumps(page_at(app, "/compare", query)[Shell.CONTENT]["children"])
+    assert "Synthetic damage" in content

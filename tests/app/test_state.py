@@ -21,6 +21,8 @@ STATES = st.builds(
     node=st.none() | st.integers(0, 999_999_999),
     colour=st.sampled_from(Colouring),
     search=NAMES,
+    after=NAMES,
+    graph_after=NAMES,
 )
 
 

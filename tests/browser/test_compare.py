@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Position, expect
 
 import capture
 from graphviz_app.app import create_app
@@ -45,11 +45,11 @@ def drawn(page: Page) -> Page:
     return page
 
 
-def place(page: Page, host: str, node: int) -> dict[str, float]:
+def place(page: Page, host: str, node: int) -> Position:
     x, y = page.evaluate(
         "([id, node]) => document.getElementById(id).cglens.nodeScreenPosition(node)", [host, node]
     )
-    return {"x": x, "y": y}
+    return Position(x=x, y=y)
 
 
 def test_both_sides_move_and_select_as_one_and_a_link_reopens_them(open_page: Open) -> None:

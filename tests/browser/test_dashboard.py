@@ -235,6 +235,7 @@ def test_the_browser_and_the_server_write_the_same_addresses(page: Page) -> None
         ),
         ViewState("overview"),
         ViewState("graph", "r", "(x)!*'~"),
+        ViewState("compare", "r", "a#0", after="r-2", graph_after="b#1+batch=8", view="merged"),
     ):
         view = {**asdict(state), "colour": state.colour.value}
         url = page.evaluate(
