@@ -1,8 +1,9 @@
 """Whether a kernel reads or writes through an argument: from its signature, or a convention. Pure.
 
 A signature tells little: ``T const*`` is read, ``T*`` is written or both. torch's element-wise
-kernels take an array of pointers, the output first. Triton's compiler in torch names its
-parameters. All else may do both.
+kernels take an array of pointers, the output first; those that take lists of tensors name in a
+functor's type how many lists are read and which one is written. Triton's compiler in torch names
+its parameters. All else may do both.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
-from .layouts import is_array, operands_of
+from .layouts import is_array, layout_of, operands_of
 
 READ, WRITE = 1, 2
 BOTH = READ | WRITE
@@ -38,7 +39,7 @@ HOW = {
     "measured": "seen to change when a clone ran node by node",
     "declared": "by the kernel's signature",
     "named": "by the names of the kernel's parameters",
-    "convention": "by the order in which torch's element-wise kernels take pointers",
+    "convention": "by the order in which this kind of torch's own kernels takes pointers",
     "first": "the first node to touch memory that lives only in a replay",
     "unknown": "not known, so it may read and write",
 }
@@ -52,6 +53,8 @@ _NAMED = (
 )
 OUTPUT = Direction(WRITE, WRITE, "convention")
 INPUT = Direction(READ, READ, "convention")
+_FUNCTOR = re.compile(r"Functor<[^<>]*, (\d), (\d), (\d)>\Z")
+"""Its last numbers: lists in all, lists that are read, and the one that is written."""
 _TENSOR = re.compile(r"at::cuda::detail::TensorInfo<(?:.*?)( const)?, \w[\w ]*>\Z")
 
 
@@ -71,6 +74,7 @@ class Directions:
         self._of: dict[int, Direction] = {}
         self.outputs_first: set[int] = set()
         """Parameters with several pointers, the first of which is written and the others read."""
+        self._lists: list[tuple[int, int, Direction]] = []
         self._first: dict[int, int] = {}
         """By parameter: the only byte that its direction is known of."""
         declared = signature(kernel.name)
@@ -86,8 +90,24 @@ class Directions:
                 elif tensor := _TENSOR.match(kind):
                     self._of[index] = _CONST if tensor[1] else _POINTER
                     self._first[index] = offset
+            self._tell_lists(kernel, declared)
         elif names:
             self._name(layout, names)
+
+    def _tell_lists(self, kernel: Kernel, declared: Sequence[str]) -> None:
+        """Take from the functor's type what is done with lists of tensors."""
+        lists = layout_of(kernel).lists
+        functor = _FUNCTOR.search(declared[1]) if lists is not None and len(declared) > 1 else None
+        if lists is None or functor is None or int(functor[1]) != lists.depth:
+            return
+        read, written = int(functor[2]), int(functor[3])
+        for number in range(lists.depth):
+            does = (READ if number < read else 0) | (WRITE if number == written else 0)
+            begin = lists.offset + 8 * lists.most * number
+            if does:
+                self._lists.append(
+                    (begin, begin + 8 * lists.most, Direction(does, does, "convention"))
+                )
 
     def _name(self, layout: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
         """Take the k-th pointer among the names for the k-th parameter that has eight bytes."""
@@ -101,7 +121,7 @@ class Directions:
     @property
     def simple(self) -> dict[int, Direction] | None:
         """Directions by parameter, where they hold for every byte of it; else ``None``."""
-        return None if self._first else self._of
+        return None if self._first or self._lists else self._of
 
     def of(self, argument: int, offset_bytes: int) -> Direction:
         """Return the direction of a word.
@@ -113,6 +133,9 @@ class Directions:
         offset_bytes : int
             In the argument buffer.
         """
+        for begin, end, direction in self._lists:
+            if begin <= offset_bytes < end:
+                return direction
         found = self._of.get(argument)
         if found is None or self._first.get(argument, offset_bytes) != offset_bytes:
             return UNKNOWN

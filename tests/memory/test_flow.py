@@ -190,3 +190,22 @@ def test_the_table_of_flows() -> None:
     assert [row[0::2] for row in result.rows] == [("0", "1", f"0x{BASE:x}")]
     assert result.node_values == {1: 1}
     assert any("--memory-stacks" in note for note in result.notes) is False
+
+
+def test_lists_of_tensors_are_read_and_written_as_their_functor_says() -> None:
+    name = (
+        "_ZN2at6native57_GLOBAL__N__e658eeb9_24_ForeachBinaryOpScalar_cu_86b9896c25multi_tensor"
+        "_apply_kernelINS1_18TensorListMetadataILi2EEENS1_21BinaryOpScalarFunctorIfLi2ELi1ELi1EEE"
+        "JSt10multipliesIfEfEEEvT_T0_DpT1_"
+    )
+    data = bytearray(3144)
+    data[0:16] = struct.pack("<QQ", BASE, BASE + 64)  # what is read
+    data[512:528] = struct.pack("<QQ", POOL, POOL + 64)
+    data[1536:1538] = bytes((0, 1))
+    launch = KernelPayload(
+        kernel=Kernel(name=name, parameters=[(0, 3144), (3144, 1), (3145, 1), (3148, 4)]),
+        arguments=bytes(data) + bytes(8),
+        grid=(2, 1, 1),
+    )
+    payloads = [fill(BASE, 128), fill(POOL, 128), launch, copy(POOL + 64, BASE, 8)]
+    assert flows(payloads) == [(0, 2, "inferred"), (2, 3, "inferred")]
