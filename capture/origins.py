@@ -76,6 +76,8 @@ class Compiled(msgspec.Struct, frozen=True, omit_defaults=True):
     modules: tuple[str, ...] = ()
     stacks: tuple[int, ...] = ()
     """Indices into the table of stacks: the user's lines."""
+    parameters: tuple[str, ...] = ()
+    """Names of a Triton kernel's parameters, those that are constants left out."""
 
 
 class Origins(msgspec.Struct, kw_only=True, omit_defaults=True):

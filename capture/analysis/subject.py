@@ -177,7 +177,25 @@ class Subject:
         if self.memory is None:
             found = (Pointer(word, _NOWHERE) for word in words(self.graph))
         with collection_paused():
-            return accesses(self.graph, found, self.memory, None if self.path else self.writes)
+            return accesses(
+                self.graph,
+                found,
+                self.memory,
+                None if self.path else self.writes,
+                self._parameter_names() if not self.path else None,
+            )
+
+    def _parameter_names(self) -> dict[int, tuple[str, ...]]:
+        """Return the names of the parameters of compiled kernels, by position."""
+        index = self.origin_index
+        kernels = self.origins.compiled_kernels if self.origins is not None else []
+        if index is None or not any(kernel.parameters for kernel in kernels):
+            return {}
+        return {
+            position: kernels[at].parameters
+            for position, at in enumerate(index.column("compiled"))
+            if at >= 0 and kernels[at].parameters
+        }
 
     @cached_property
     def rank(self) -> Sequence[int] | None:

@@ -53,6 +53,7 @@ _NAMED = (
 )
 OUTPUT = Direction(WRITE, WRITE, "convention")
 INPUT = Direction(READ, READ, "convention")
+_ADDED = 2
 _FUNCTOR = re.compile(r"Functor<[^<>]*, (\d), (\d), (\d)>\Z")
 """Its last numbers: lists in all, lists that are read, and the one that is written."""
 _TENSOR = re.compile(r"at::cuda::detail::TensorInfo<(?:.*?)( const)?, \w[\w ]*>\Z")
@@ -110,10 +111,18 @@ class Directions:
                 )
 
     def _name(self, layout: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
-        """Take the k-th pointer among the names for the k-th parameter that has eight bytes."""
+        """Give parameters their names: by position, else by the order of the pointers.
+
+        Triton adds up to two pointers at the end, and leaves out what it took for a constant.
+        """
+        pairs: list[tuple[int, str]] = []
         pointers = [name for name in names if "ptr" in name]
         places = [index for index, (_, size) in enumerate(layout) if size == 8]
-        for index, name in zip(places, pointers, strict=False):
+        if 0 <= len(layout) - len(names) <= _ADDED:
+            pairs = [(index, name) for index, name in enumerate(names) if index in places]
+        elif 0 <= len(places) - len(pointers) <= _ADDED:
+            pairs = list(zip(places, pointers, strict=False))
+        for index, name in pairs:
             found = next((way for start, way in _NAMED if name.startswith(start)), None)
             if found is not None:
                 self._of[index] = found

@@ -208,14 +208,29 @@ def _compiling() -> bool:
 def _of_triton(kernel: Any) -> Launch:
     code = kernel.fn.__code__
     return Launch(
-        kernel.fn.__name__, "triton", code.co_filename, code.co_firstlineno, code.co_qualname
+        kernel.fn.__name__,
+        "triton",
+        code.co_filename,
+        code.co_firstlineno,
+        code.co_qualname,
+        _parameters(kernel),
     )
 
 
 def _of_compiler(kernel: Any) -> Launch:
     meta = getattr(kernel, "inductor_meta", None) or {}
     name = meta.get("kernel_name") or getattr(kernel.fn, "__name__", "")
-    return Launch(str(name), "inductor", str(getattr(kernel, "filename", "") or ""))
+    file = str(getattr(kernel, "filename", "") or "")
+    return Launch(str(name), "inductor", file, parameters=_parameters(kernel.fn))
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    """Return the names of a Triton function's parameters that are no constants."""
+    return tuple(
+        str(parameter.name)
+        for parameter in getattr(function, "params", None) or ()
+        if not getattr(parameter, "is_constexpr", False)
+    )
 
 
 class _Ranges:

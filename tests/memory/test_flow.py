@@ -13,6 +13,7 @@ from capture.analysis import Severity, Subject, run_analysis
 from capture.memory_map import Events
 from capture.model import Graph, Kernel
 from capture.nodes.kernel import KernelPayload
+from capture.origins import Compiled, Origins
 from capture.writes import Watched, Writes
 from tests.helpers.synthetic_memory import BASE, POOL, copy, fill, graph, kernel, memory
 
@@ -209,3 +210,22 @@ def test_lists_of_tensors_are_read_and_written_as_their_functor_says() -> None:
     )
     payloads = [fill(BASE, 128), fill(POOL, 128), launch, copy(POOL + 64, BASE, 8)]
     assert flows(payloads) == [(0, 2, "inferred"), (2, 3, "inferred")]
+
+
+def test_parameters_that_a_compiler_named_tell_directions() -> None:
+    names = ("in_ptr0", "in_out_ptr0", "xnumel", "out_ptr1")
+    fused = Kernel(name="triton_fused", parameters=[(0, 8), (8, 8), (16, 8), (24, 8), (32, 8)])
+    launch = KernelPayload(
+        kernel=fused, arguments=struct.pack("<QQQQQ", BASE, BASE + 64, 7, POOL, 0)
+    )
+    nodes = graph([fill(BASE, 128), launch, copy(POOL, BASE + 256, 8)])
+    origins = Origins(
+        graph="k",
+        compiled_kernels=[Compiled("triton_fused", parameters=names)],
+        compiled=[-1, 0, -1],
+    )
+    found = Subject(nodes, memory=memory(), origins=origins).flows
+    assert [(item.writer, item.reader, item.how) for item in found] == [
+        (0, 1, "inferred"),
+        (1, 2, "inferred"),
+    ]

@@ -65,6 +65,8 @@ class Launch(NamedTuple):
     file: str = ""
     line: int = 0
     function: str = ""
+    parameters: tuple[str, ...] = ()
+    """Names of those that are no constants."""
 
 
 class Log:

@@ -109,15 +109,19 @@ class _Builder:
     def launch(self, launch: Launch, stack: Places) -> int:
         """Return the index of a kernel that was launched outside of operators."""
         if launch.compiler != "triton":
-            return self.provenance(launch.name, stack)
+            return self.provenance(launch.name, stack, parameters=launch.parameters)
         places = ((launch.file, launch.line, launch.function),)
 
         def make() -> Compiled:
-            return Compiled(launch.name, stacks=_known(self.stack_of(places)))
+            return Compiled(
+                launch.name, stacks=_known(self.stack_of(places)), parameters=launch.parameters
+            )
 
         return self.compiled.place(launch, make)
 
-    def provenance(self, kernel: str, stack: Places, required: bool = True) -> int:
+    def provenance(
+        self, kernel: str, stack: Places, required: bool = True, parameters: tuple[str, ...] = ()
+    ) -> int:
         """Return the index of what the compiler says of a kernel that its code launched."""
         for file, line, _ in stack:
             if self.kind(file) != "generated":
@@ -125,12 +129,14 @@ class _Builder:
             found = self.context.provenance_of(file, line, kernel)
             if found is not None:
                 return self.compiled.place(
-                    (kernel, file, line), partial(self._compiled, kernel, found)
+                    (kernel, file, line), partial(self._compiled, kernel, found, parameters)
                 )
             break
-        return self.compiled.place((kernel,), lambda: Compiled(kernel)) if required else -1
+        if not required:
+            return -1
+        return self.compiled.place((kernel,), lambda: Compiled(kernel, parameters=parameters))
 
-    def _compiled(self, kernel: str, found: Provenance) -> Compiled:
+    def _compiled(self, kernel: str, found: Provenance, parameters: tuple[str, ...]) -> Compiled:
         stacks = tuple(at for item in found.stacks if (at := self.stack_of(item)) >= 0)
         places = [self.context.module_of(identity) for identity in found.identities]
         paths = tuple(
@@ -139,7 +145,7 @@ class _Builder:
         )
         # The next kernel is added at the end of the table.
         self._inner[len(self.compiled)] = around(self.context.modules, places)
-        return Compiled(kernel, found.operators, paths, stacks)
+        return Compiled(kernel, found.operators, paths, stacks, parameters)
 
     def row(self, row: Row) -> dict[str, int]:
         """Return the columns of the nodes of a row."""
