@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Container
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class Compared:
         self.levels: dict[str, Alignment] = {item.path_before: item for item in self.diff.levels}
         self.bodies_after = {item.path_after: item.path_before for item in self.diff.levels}
         self._merged: dict[str, Merged] = {}
+        self._merging = threading.Lock()
         self._findings: dict[tuple[str, bool], Result] = {}
 
     @property
@@ -163,9 +165,10 @@ class Compared:
         KeyError
             No body that both sides have is there.
         """
-        if body not in self._merged:
-            self._merged[body] = Merged(self.levels[body], *self._marks(body))
-        return self._merged[body]
+        with self._merging:
+            if body not in self._merged:
+                self._merged[body] = Merged(self.levels[body], *self._marks(body))
+            return self._merged[body]
 
     def _marks(self, body: str) -> tuple[dict[int, Mark], dict[int, float]]:
         """Return marks and costs by position before, of one level."""

@@ -6,6 +6,7 @@ place on one is the same place on the other.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -56,6 +57,7 @@ class Merged:
         self.level = level
         self.union = union = Union.of(level)
         self.notes = notes or {}
+        self._laying_out = threading.Lock()
         self.marks = np.full(len(union), Mark.SAME, np.uint8)
         self.marks[(union.before >= 0) & (union.after < 0)] = Mark.REMOVED
         self.marks[(union.before < 0) & (union.after >= 0)] = Mark.ADDED
@@ -142,7 +144,9 @@ class Merged:
 
     def scene(self, side: Side) -> bytes:
         """Return the picture of a side, or of both, for the canvas."""
-        union, layout = self.union, self.layout
+        union = self.union
+        with self._laying_out:  # both sides are asked for at once
+            layout = self.layout
         here = self.shown(side)
         edges = np.ones(len(union.source), np.bool_)
         if side is not Side.BOTH:
