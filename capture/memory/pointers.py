@@ -157,6 +157,10 @@ class _Spans:
         return self._places[at] if at >= 0 and address < self._ends[at] else -1
 
 
+_LEFT_OVER = Place("unresolved")
+"""Of guessed words that lie in ordinary host memory: structures are filled on the host's stack."""
+
+
 def resolve(graph: Graph, memory: MemoryMap) -> list[Pointer]:
     """Return every word of a graph with where it leads.
 
@@ -183,5 +187,7 @@ def resolve(graph: Graph, memory: MemoryMap) -> list[Pointer]:
             place = known[address]
         else:
             place = known[address] = memories.find(address)
+        if word[7] and place[0] == "host":
+            place = _LEFT_OVER
         found.append(make((word, place)))
     return found

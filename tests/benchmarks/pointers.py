@@ -8,9 +8,9 @@ Nodes are joined to the call that made them as origins are; nodes that no call m
 
 A pointer is a word of a node that was resolved to memory. It is right if it lies
 
-- in a tensor of the call, or in the storage of one;
-- in memory that the call allocated for itself, by torch's memory history;
-- in ordinary memory of the process: cuBLAS passes addresses of scalars on the host's stack;
+- in a tensor of the call, in the storage of one, or at its end;
+- in memory that the call allocated for itself, by torch's memory history, or at its end;
+- of a node of cuBLAS or cuDNN, in memory outside torch that CUDA knows: the library's own;
 - in a workspace: of a node of cuBLAS or cuDNN, memory that an earlier call of those allocated for
   itself and still holds; or a block that no noted tensor of the graph lies in, and that only nodes
   of those and of operators with random numbers (which read the generator's state) point into.
@@ -80,6 +80,9 @@ class Score:
     right: Counter[str] = field(default_factory=Counter)
     """Right pointers by why."""
     wrong: int = 0
+    on_host: int = 0
+    """Addresses of ordinary host memory that signatures declare, such as cuBLAS's scalars: counted
+    as neither."""
     certain_wrong: int = 0
     """Of those, pointers that the kernel's signature declares."""
     tensors: int = 0
@@ -105,6 +108,7 @@ class Score:
             "right": dict(self.right),
             "wrong": self.wrong,
             "certain_wrong": self.certain_wrong,
+            "on_host": self.on_host,
             "tensors": self.tensors,
             "found": self.found,
             "missed": self.missed,
@@ -151,9 +155,12 @@ class Temporaries:
                         end_us = events.at_us[item.freed] if item.freed is not None else inf
                         self._kept.append((*span, at_us, end_us))
 
-    def hold(self, call: Call, address: int) -> bool:
-        """Say whether an address lies in what a call allocated."""
-        return any(start <= address < end for start, end in self._of.get(id(call), ()))
+    def hold(self, call: Call, address: int) -> str:
+        """Say how an address lies in what a call allocated; empty if it does not."""
+        spans = self._of.get(id(call), ())
+        if any(start <= address < end for start, end in spans):
+            return "temporary"
+        return "end of temporary" if any(address == end for _, end in spans) else ""
 
     def hold_workspace(self, call: Call, address: int) -> bool:
         """Say whether an address lies in a workspace that was held when a call was made."""
@@ -200,11 +207,15 @@ def score_graph(
     examples: list[str] = []
     for row, nodes in nodes_of.items():
         call = calls[row]
+        libraries = {library[node] for node in nodes}
         for node in nodes:
             score = scores.setdefault(library[node], Score())
             score.nodes += 1
             for pointer in pointers.get(node, ()):
-                why = _right(pointer, call, temporaries, workspaces)
+                if pointer.place.kind == "host":
+                    score.on_host += 1
+                    continue
+                why = _right(pointer, call, temporaries, workspaces, libraries)
                 if not why and id(call) in kept:
                     held_ = temporaries.hold_workspace(call, pointer.word.address)
                     why = "workspace" if held_ else ""
@@ -261,10 +272,14 @@ def _workspaces(
     )
     starts = [start for start, _ in noted]
     users: dict[tuple[int, int], set[str]] = {}
+    with_kernels = {
+        captured.owners[node]: name for node, name in library.items() if name in WITH_WORKSPACES
+    }
     for node, held in pointers.items():
         if node not in library:
             continue
-        call = captured.calls[captured.owners[node]]
+        row = captured.owners[node]
+        call = captured.calls[row]
         random = any(
             part in call.name for part in ("dropout", "rand", "bernoulli", "attention", "normal")
         )
@@ -272,6 +287,8 @@ def _workspaces(
             place = pointer.place
             if place.kind == "block":
                 kind = "random" if random else library[node]
+                if kind == "copies":  # a memset of the library's
+                    kind = with_kernels.get(row, kind)
                 users.setdefault((place.start, place.size_bytes), set()).add(kind)
     return {
         start
@@ -285,7 +302,11 @@ def _any_in(starts: list[int], begin: int, end: int) -> bool:
 
 
 def _right(
-    pointer: Pointer, call: Call, temporaries: Temporaries, workspaces: Iterable[int]
+    pointer: Pointer,
+    call: Call,
+    temporaries: Temporaries,
+    workspaces: Iterable[int],
+    libraries: Iterable[str],
 ) -> str:
     address = pointer.word.address
     if any(item.start <= address < item.end for item in call.ranges):
@@ -294,10 +315,11 @@ def _right(
         return "storage"
     if any(address == item.end for item in call.ranges):
         return "end of tensor"
-    if pointer.place.kind == "host":
-        return "scalar on the host"
-    if temporaries.hold(call, address):
-        return "temporary"
+    held = temporaries.hold(call, address)
+    if held:
+        return held
+    if pointer.place.kind == "outside" and not WITH_WORKSPACES.isdisjoint(libraries):
+        return "the library's own"
     return "workspace" if pointer.place.start in workspaces else ""
 
 

@@ -1,0 +1,32 @@
+"""The benchmark of pointers judges as it says, on a made-up capture."""
+
+from __future__ import annotations
+
+from tests.benchmarks.pointers import score_graph
+from tests.benchmarks.tensor_log import Call, Captured, Range
+from tests.helpers.synthetic_memory import BASE, POOL, graph, kernel, memory
+
+
+def test_right_wrong_missed_and_not_passed() -> None:
+    # One call: a tensor that is found, one that is not passed, and a leftover beside it. Its
+    # temporary is the second allocation of the made-up history.
+    nodes = graph([kernel("plain", BASE + 8, POOL + 1024, BASE + 600)])
+    tensors = [
+        Range(BASE, BASE + 64, "input 0", True, (BASE, BASE + 512)),
+        Range(POOL, POOL + 64, "output", True, (POOL, POOL + 64)),
+    ]
+    call = Call("aten::relu", False, tensors, begun_us=6, ended_us=9)
+    scores, examples = score_graph(nodes, memory(), Captured({0: call}, [0]))
+    (score,) = scores.values()
+    assert (dict(score.right), score.wrong) == ({"tensor": 1, "temporary": 1}, 1)
+    assert (score.tensors, score.found, score.missed, score.not_passed) == (2, 1, 0, 1)
+    assert [text.split()[0] for text in examples] == ["WRONG", "not"]
+
+
+def test_an_address_that_no_pointer_leads_to_is_missed() -> None:
+    # Eight bytes that no reader looks at, since they do not stand at a multiple of eight.
+    launch = kernel("plain", 0, 0)
+    launch.arguments = bytes(4) + BASE.to_bytes(8, "little") + bytes(4)
+    call = Call("aten::relu", False, [Range(BASE, BASE + 64, "x", True, (BASE, BASE + 64))], 0, 1)
+    scores, _ = score_graph(graph([launch]), memory(), Captured({0: call}, [0]))
+    assert scores["aten"].document()["recall"] == 0
