@@ -48,7 +48,13 @@ class Omissions:
         return len(self._found)
 
     def note(
-        self, operator: Any, args: Iterable[Any], kwargs: dict[str, Any], stream: int, frame: Any
+        self,
+        operator: Any,
+        args: Iterable[Any],
+        kwargs: dict[str, Any],
+        stream: int,
+        frame: Any,
+        device: int = -1,
     ) -> None:
         """Note an operator that was called while the current stream was not captured.
 
@@ -62,11 +68,13 @@ class Omissions:
             Handle of the current stream.
         frame : frame
             The innermost one of the caller's.
+        device : int, optional
+            Of the stream, where it is not the current one.
         """
         if launches(operator) and uses_gpu([*args, *kwargs.values()]):
-            self.add(str(operator), stream, frame)
+            self.add(str(operator), stream, frame, device)
 
-    def add(self, name: str, stream: int, frame: FrameType | None) -> None:
+    def add(self, name: str, stream: int, frame: FrameType | None, device: int = -1) -> None:
         """Note an operator, or a kernel that no operator launches, by its name."""
         place = user_place(frame)
         key = name, place.file if place else "", place.line if place else 0, stream
@@ -75,6 +83,8 @@ class Omissions:
             known.times += 1
         elif len(self._found) < MOST:
             where = f"{stream:#x}" if stream else "0 (the default stream)"
+            if device >= 0:
+                where += f" of cuda:{device}"
             self._found[key] = LeftOut(operator=name, place=place, stream=where)
 
     def rows(self) -> list[LeftOut]:
@@ -102,6 +112,15 @@ def uses_gpu(values: Iterable[Any]) -> bool:
         if getattr(value, "type", None) == "cuda":  # a torch.device
             return True
     return False
+
+
+def other_device(values: Iterable[Any], device: int) -> int:
+    """Return the GPU of the first tensor on a GPU, if it is not the given one; else -1."""
+    for value in _flat(values):
+        if getattr(value, "is_cuda", None) is True:
+            found: int = value.get_device()
+            return found if found != device else -1
+    return -1
 
 
 def user_place(frame: FrameType | None) -> Place | None:

@@ -25,6 +25,7 @@ from typing import Any
 
 from ..driver.protocol import Driver
 from ..driver.records import NOT_CAPTURING
+from .left_out import other_device
 from .origins.log import Launch
 from .origins.watched import Thread, Watched
 from .torch_origins_fallback import Slot, make_kernel
@@ -93,6 +94,7 @@ class Watcher:
         """Threads in which the key is off for a while."""
         self.nested: dict[int, int] = {}
         """By thread: how many things that have the key off it is inside of."""
+        self.several = torch.cuda.is_available() and torch.cuda.device_count() > 1
         self.key = core._parse_dispatch_key(KEY)
         self.switch: Callable[[Any, bool], None] = core._dispatch_tls_set_dispatch_key_included
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included
@@ -169,6 +171,22 @@ class Watcher:
             driver = next(iter(list(watched.threads.values()))).driver
             found = watched.threads[ident] = Thread(driver, ident, self.rows.next_number())
         return found
+
+    def elsewhere(
+        self,
+        watched: Watched,
+        thread: Thread,
+        operator: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        frame: FrameType,
+    ) -> None:
+        """Note an operator that made no node because it works on another GPU, outside captures."""
+        device = other_device([*args, *kwargs.values()], self.torch._C._cuda_getDevice())
+        if device >= 0:
+            stream = int(self.torch._C._cuda_getCurrentRawStream(device))
+            if thread.tip(stream)() == NOT_CAPTURING:
+                watched.omitted.note(operator, args, kwargs, stream, frame.f_back, device)
 
     def note_launch(self, launch: Launch, frame: FrameType | None, run: Callable[[], Any]) -> Any:
         """Run what launches a kernel outside of operators, and write its row."""

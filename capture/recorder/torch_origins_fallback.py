@@ -65,6 +65,7 @@ def make_kernel(watcher: Watcher) -> Callable[..., Any]:
     current_stream, next_number = watcher.current_stream, watcher.rows.next_number
     key, switch, known = watcher.key, watcher.switch, watcher.open
     find, opened, rows = watcher.watched, watcher.thread, watcher.rows
+    several, elsewhere = watcher.several, watcher.elsewhere
     ops, allows_numbers = watcher.torch.ops, core._should_allow_numbers_as_tensors
 
     def describe(slot: Slot) -> Operator:
@@ -122,10 +123,14 @@ def make_kernel(watcher: Watcher) -> Callable[..., Any]:
                         frame = sys._getframe(0).f_back
                         watched.omitted.note(operator, args, kwargs, stream, frame)
                     elif now != before or number != thread.number:
+                        if several and now == before:
+                            elsewhere(watched, thread, operator, args, kwargs, sys._getframe(0))
                         rows.operator(
                             watched, thread, about, args, kwargs, before, now, stream, number,
                             begun, sys._getframe(0).f_back,
                         )  # fmt: skip
+                    elif several and launches:
+                        elsewhere(watched, thread, operator, args, kwargs, sys._getframe(0))
                     if about.label:
                         labelled(thread, about.label, args)
                     if started:

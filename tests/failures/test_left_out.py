@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from capture.recorder.failing import omissions
-from capture.recorder.left_out import MOST, Omissions, launches, uses_gpu
+from capture.recorder.left_out import MOST, Omissions, launches, other_device, uses_gpu
 from capture.recorder.open_capture import OpenCapture
 from capture.recorder.places import Spot
 
@@ -35,6 +35,23 @@ def test_operators_that_launch(name: str) -> None:
 def test_operators_that_launch_nothing(name: str) -> None:
     packet, _, overload = name.partition(".")
     assert not launches(getattr(getattr(torch.ops.aten, packet), overload or "default"))
+
+
+def test_tensors_of_another_gpu_are_told_from_those_of_this_one() -> None:
+    first, second = (
+        SimpleNamespace(is_cuda=True, get_device=lambda at=at: at)
+        for at in (0, 1)
+    )
+    on_host = SimpleNamespace(is_cuda=False)
+    assert other_device([on_host, 2.0, second], 0) == 1
+    assert other_device([[on_host, first], second], 0) == -1
+    assert other_device([on_host, 3], 0) == -1
+
+
+def test_what_another_gpu_did_names_it() -> None:
+    omitted = Omissions()
+    omitted.note(add, [CUDA], {}, 0, sys._getframe(0), 1)
+    assert [row.stream for row in omitted.rows()] == ["0 (the default stream) of cuda:1"]
 
 
 def test_work_of_the_host_is_not_left_out() -> None:

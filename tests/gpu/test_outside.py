@@ -11,7 +11,7 @@ from pathlib import Path
 import capture
 from capture.analysis import run_analysis
 from capture.model import Recording
-from tests.ready.test_zoo import BAD, GOOD, dry_runs, expected
+from tests.ready.test_zoo import BAD, GOOD, as_scripts, dry_runs, expected
 
 ROOT = Path(__file__).resolve().parents[2]
 READY = ROOT / "tests" / "ready"
@@ -134,7 +134,7 @@ def test_what_a_dry_run_says_is_so_on_hardware() -> None:
 
 def test_a_dry_run_says_the_same_with_a_gpu_in_the_machine(tmp_path: Path) -> None:
     scripts = [*BAD, *GOOD]
-    results = dry_runs(scripts, tmp_path)
+    results = dry_runs(as_scripts(scripts), tmp_path)
     wrong = {}
     for script in scripts:
         result = results[script.stem]

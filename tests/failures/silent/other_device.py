@@ -1,6 +1,6 @@
-"""Compute on another GPU than the one that captures.
+"""Compute on another GPU than the one that captures: it runs at once, and is not in the graph.
 
-kind: wrong_device
+left out: aten.add.Tensor
 gpus: 2
 """
 
@@ -15,4 +15,4 @@ other + 1
 torch.cuda.synchronize(1)
 with torch.cuda.graph(graph):
     y = x @ x
-    z = other + 1  # <- fails here
+    z = other + 1  # <- left out
