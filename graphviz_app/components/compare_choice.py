@@ -21,6 +21,8 @@ from .result_view import link_to
 
 NAME_CHARACTERS = 100
 FEW_PAIRS = 20
+MOST_OPTIONS = 300
+"""Graphs in a list at most: every view of the page sends it again."""
 DROP: dict[str, Any] = {"body": "", "node": None, "search": ""}
 
 
@@ -45,6 +47,17 @@ def head(context: Context) -> Component:
     if state.after and state.after != state.recording and (state.graph or state.graph_after):
         changes = {"graph": "", "graph_after": "", "view": "", **DROP}
         parts.append(go_link(context, "All pairs", changes, className="text-link"))
+    elif state.graph_after:
+        changes = {"graph_after": "", "view": "", **DROP}
+        parts.append(
+            go_link(
+                context,
+                "Others\N{HORIZONTAL ELLIPSIS}",
+                changes,
+                className="text-link",
+                title="Choose what to compare with",
+            )
+        )
     return html.Div(parts, className="compare-head")
 
 
@@ -63,8 +76,11 @@ def _side(context: Context, words: str, recording: str, graph: str) -> Component
         label = f"Recording {words.lower()}"
         found.append(choice(recording, options, chosen, label, also={graph: "", **DROP}))
     if chosen in store.opened:
-        graphs = store.get(chosen).recording.graphs.values()
-        named = [(info.key, title_of(info)) for info in graphs]
+        graphs = list(store.get(chosen).recording.graphs.values())
+        named = [(info.key, title_of(info)) for info in around(graphs, key)]
+        if len(named) < len(graphs):
+            more = text.count_text(len(graphs) - len(named))
+            named.append(("", f"{more} more, in the table"))  # which choosing none leads to
         if not key:
             one = state.graph or state.graph_after or state.after == state.recording
             named.insert(0, ("", "choose a graph" if one else "all graphs"))
@@ -73,6 +89,15 @@ def _side(context: Context, words: str, recording: str, graph: str) -> Component
     if not chosen and len(store.opened) == 1:
         found.append(html.Span("choose it below", className="absent"))
     return html.Div(found, className="compare-side")
+
+
+def around(graphs: list[GraphInfo], key: str) -> list[GraphInfo]:
+    """Return the graphs that a list offers: of thousands those near the chosen one."""
+    if len(graphs) <= MOST_OPTIONS:
+        return graphs
+    at = next((at for at, info in enumerate(graphs) if info.key == key), 0)
+    first = min(max(0, at - MOST_OPTIONS // 2), len(graphs) - MOST_OPTIONS)
+    return graphs[first : first + MOST_OPTIONS]
 
 
 def title_of(info: GraphInfo) -> str:

@@ -16,6 +16,7 @@ from capture.model import Graph, GraphInfo, Metadata, Recording
 from graphviz_app.app import Settings, create_app
 from graphviz_app.compare_pairs import pairs_of
 from graphviz_app.compared import Compared, Pair, compared
+from graphviz_app.components.compare_choice import MOST_OPTIONS, around
 from graphviz_app.context import Context
 from graphviz_app.figures.changes import WORDS, Mark
 from graphviz_app.format import dims_text
@@ -25,7 +26,7 @@ from graphviz_app.pair_rows import pair_rows, progress_text
 from graphviz_app.state import ViewState
 from graphviz_app.store import Store
 from tests.compare.graphs import conditional, kernels
-from tests.helpers import synthetic
+from tests.helpers import synthetic, synthetic_memory
 
 from .test_app import call, details_at, page_at
 
@@ -281,6 +282,24 @@ def test_what_is_no_recording_is_refused_and_not_kept(tmp_path: Path) -> None:
     refused = open_to_all.post("/open-file?name=x.cgl", data=BytesIO(b""))
     assert refused.status_code == 403
     assert "takes no files" in refused.get_data(as_text=True)
+
+
+def test_memory_of_both_is_shown() -> None:
+    named = [(name, synthetic_memory.recording()) for name in ("one", "two")]
+    app = create_app(Store(named))
+    (key, *_) = named[0][1].graphs
+    query = f"?recording=one&after=two&graph={key}&view=memory".replace("#", "%23")
+    content = json.dumps(page_at(app, "/compare", query)[Shell.CONTENT]["children"])
+    assert "pool, reserved" in content
+    assert "has no evidence of memory" not in content
+
+
+def test_a_list_of_thousands_of_graphs_stays_short() -> None:
+    infos = [GraphInfo(key=f"g{at}", name=f"g{at}", node_count=1) for at in range(3000)]
+    found = [info.key for info in around(infos, "g2000")]
+    assert len(found) == MOST_OPTIONS
+    assert "g2000" in found[1:-1]
+    assert around(infos, "g2999")[-1].key == "g2999"
 
 
 def test_damaged_timings_count_as_absent_and_a_damaged_graph_is_said() -> None:
