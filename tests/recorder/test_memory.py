@@ -178,6 +178,7 @@ LATER = """
     graph.replay()
     note("free_completed", 7)
     note("alloc", 8)
+    time.sleep(0.001)
     graph.replay()
 """
 
