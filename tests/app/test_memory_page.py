@@ -209,7 +209,7 @@ def test_many_segments_and_blocks_stay_bounded() -> None:
     from capture.memory.torch_snapshot import Tables, add_segments
 
     found = memory()
-    blocks = [(512, "active_allocated" if n % 3 else "inactive") for n in range(4000)]
+    blocks = [(512, "active_allocated" if n % 3 else "inactive") for n in range(400)]
     add_segments(
         Tables(found),
         [segment(BASE + n * (4 << 20), blocks, OWN if n == 99 else (0, 0)) for n in range(100)],

@@ -101,7 +101,7 @@ def test_json_is_the_only_thing_on_standard_output(mixed: Path) -> None:
     [
         (["model:unknown"], "LookupError: no weights here"),
         (["plain.py"], "captured no graph"),
-        (["--limit", "9", "model:endless"], "stopped before its end"),
+        (["--limit", "3", "model:endless"], "stopped before its end"),
         (["model:nothing"], "no attribute 'nothing'"),
         (["nowhere:step"], "nowhere"),
     ],
