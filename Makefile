@@ -7,10 +7,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-PYTEST_ARGS ?= -n 2
-# One browser at a time: two with software WebGL starve each other on two cores. A browser test that
-# fails is tried again, twice, because a frame can miss its deadline on a busy machine.
-BROWSER_ARGS ?= --reruns 2
+# One worker has the only browser, the other all else; see tests/conftest.py.
+PYTEST_ARGS ?= -n 2 --dist loadgroup --no-loadscope-reorder
 
 SAMPLES = transformer_inference train_step fork_join all_node_types compiled batch_sizes
 
@@ -33,8 +31,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/cglens demo
 
 test: $(VENV)/test.stamp lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS) tests --ignore=tests/browser
-	$(BIN)/python -m pytest $(BROWSER_ARGS) tests/browser
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests
 	$(BIN)/cglens check graphviz_app/samples/batch_sizes.cgl --policy .ci/policy.toml
 
 lint: $(VENV)/test.stamp

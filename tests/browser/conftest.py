@@ -23,13 +23,9 @@ FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep browser tests on one worker: two browsers starve each other on two cores.
-
-    A test that fails is tried again, twice, because a frame can miss its deadline there.
-    """
+    """Try a test that failed again, twice: a frame can miss its deadline on a busy machine."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 
