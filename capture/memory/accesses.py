@@ -90,7 +90,8 @@ def accesses(
     told = measured.any
     first: dict[int, int] = {}
     groups: dict[int, list[Access]] = defaultdict(list)
-    seen = [-1]
+    seen: list[int] = []
+    is_plain, is_new = False, True
     last, position, may_not_run = "", -1, False
     ways: Directions | None = None
     outputs_first: Collection[int] = ()
@@ -114,6 +115,17 @@ def accesses(
                 met = set()
             if history:
                 lives.advance(position)
+            is_plain = simple is not None and not (outputs_first or may_not_run or told)
+            is_new = True
+        if is_plain and size is None and kind == "block" and place[5] != own:
+            # Most words are these; what follows would say the same.
+            does, may, how = simple.get(argument, UNKNOWN) if simple is not None else UNKNOWN
+            end = place[1] + place[2] if place[4] != "free" else address + 1
+            if is_new:
+                seen.append(position)
+                is_new = False
+            groups[place[1]].append(make((position, address, end, does, may, how, guess, NO_LIFE)))
+            continue
         life = NO_LIFE
         if size is not None:
             end = address + size
@@ -145,14 +157,15 @@ def accesses(
         if may_not_run:
             does = 0
         key = -place[1] if kind == "gap" else -1 if kind == "unresolved" else place[1]
-        if seen[-1] != position:
+        if is_new:
             seen.append(position)
+            is_new = False
         access = make((position, address, end, does, may, how, guess, life))
         if told and how != "exact":
             groups[key] += measured.of(node, access)
         else:
             groups[key].append(access)
-    return Accesses(list(groups.values()), set(seen[1:]))
+    return Accesses(list(groups.values()), set(seen))
 
 
 class _Kernels:
