@@ -24,7 +24,6 @@ from .later import (
     OUTSIDE,
     Fate,
     Later,
-    Pointing,
     add_blindness,
     captured_us,
     device_of,
@@ -32,11 +31,14 @@ from .later import (
     in_private_pool,
     laters,
     memories,
-    pointing,
-    surest,
     why_no_memory,
 )
 from .pointed_at import allocated_at, argument_of
+from .pointing import (
+    Pointing,
+    pointing,
+    surest,
+)
 from .replayed import Replays
 from .subject import NO_MEMORY
 

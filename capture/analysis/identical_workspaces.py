@@ -18,8 +18,17 @@ from .base import (
     Severity,
     Unit,
 )
-from .later import captured_us, laters, memories, pointing, surest, why_no_memory
+from .later import (
+    captured_us,
+    laters,
+    memories,
+    why_no_memory,
+)
 from .pointed_at import allocated_at
+from .pointing import (
+    pointing,
+    surest,
+)
 from .subject import NO_MEMORY
 from .workspaces import Candidate, candidates, sizes_of, users
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..errors import GraphLensError
-from ..memory.pointers import Memories, Pointer, resolve
+from ..memory.pointers import Memories
 from ..memory_after import Blind
 from ..memory_map import STATES, Memory, MemoryMap, Snapshot
-from ..model import Graph, Recording
+from ..model import Recording
 from .base import Quantity, Result, Unit
-from .labels import label_of
 from .pointed_at import allocated_at
 from .stored import OF_GRAPH, OF_PROCESS, readable
 
@@ -145,51 +143,6 @@ def device_of(memory: MemoryMap, block: int) -> int:
     assert memory.blocks is not None
     segment = memory.blocks.segment[block]
     return memory.segments.device[segment] if memory.segments.device else 0
-
-
-class Pointing(NamedTuple):
-    """Where the nodes of a graph point."""
-
-    graph: Graph
-    by_start: dict[int, list[Pointer]]
-    """By the first address of the block, or of the range outside torch's allocator."""
-
-    def name_of(self, path: str) -> str:
-        """Return the short name of a node."""
-        body, _, position = path.rpartition("/")
-        return label_of(self.graph.at(body) if body else self.graph, int(position))
-
-    def payload_of(self, path: str) -> Any:
-        """Return the parameters of a node."""
-        body, _, position = path.rpartition("/")
-        return (self.graph.at(body) if body else self.graph).payloads[int(position)]
-
-
-def pointing(
-    recording: Recording, key: str, memory: Memory, problems: list[str]
-) -> Pointing | None:
-    """Return where a graph points; the graph is not kept.
-
-    What cannot be read is told in `problems`.
-    """
-    loaded = recording.is_loaded(key)
-    try:
-        graph = recording.graph(key)
-    except GraphLensError as error:
-        problems.append(f"The nodes of {key} cannot be read: {error}.")
-        return None
-    if not loaded:
-        recording.forget(key)
-    found: dict[int, list[Pointer]] = {}
-    for pointer in resolve(graph, memory):
-        if pointer.place.kind in ("block", "outside"):
-            found.setdefault(pointer.place.start, []).append(pointer)
-    return Pointing(graph, found)
-
-
-def surest(pointers: list[Pointer]) -> Pointer:
-    """Return the pointer that is surest to be one, the first of equals."""
-    return min(pointers, key=lambda pointer: pointer.word.guess)
 
 
 def add_blindness(result: Result, found: dict[int, Later], start_ns: int | None) -> None:

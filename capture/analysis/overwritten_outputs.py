@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..memory.accesses import accesses
 from ..memory.directions import READ
 from ..memory.pointers import Pointer
 from ..memory_map import Memory
@@ -19,8 +18,19 @@ from .base import (
     Severity,
     Unit,
 )
-from .later import Pointing, add_blindness, laters, memories, pointing, surest, why_no_memory
+from .later import (
+    add_blindness,
+    laters,
+    memories,
+    why_no_memory,
+)
 from .pointed_at import allocated_at
+from .pointing import (
+    Pointing,
+    Touching,
+    pointing,
+    surest,
+)
 from .pool_order import Output, Overwriting, overwritings, sharing
 from .replayed import Replays
 from .subject import NO_MEMORY
@@ -152,12 +162,10 @@ def _inside(held: Pointing, address: int, size: int) -> list[Pointer]:
     ]
 
 
-def _reads(held: Pointing, pointers: list[Pointer], memory: Memory) -> bool:
-    """Say whether the first node that points into memory is known to read it, and only that."""
-    for group in accesses(held.graph, pointers, memory).groups:
-        for access in group:
-            return not access.guess and access.may == READ
-    return False
+def _reads(held: Pointing, output: Output) -> bool:
+    """Say whether the first node that points at an output is known to read it, and only that."""
+    found = Touching(held).at(output.address, output.size_bytes)
+    return bool(found) and not found[0].guess and found[0].may == READ
 
 
 def _row(
@@ -176,7 +184,8 @@ def _row(
     written = own.by_start.get(output.address, [])
     if not over or not written:
         return None
-    first, last = surest(over), written[-1].word.node
+    first = surest(over)
+    last = Touching(own).writer(output.address, output.size_bytes) or written[0].word.node
     reader, sure = NOBODY, not first.word.guess and followed and item.sure
     if item.read_by:
         third = opened.get(item.read_by)
@@ -184,7 +193,7 @@ def _row(
         if third is None or not reading:
             return None
         read = surest(reading)
-        sure = not first.word.guess and _reads(third, reading, memory_of[item.read_by])
+        sure = not first.word.guess and _reads(third, output)
         name = recording.graphs[item.read_by].name
         reader = f"{name}, node {read.word.node} ({third.name_of(read.word.node)})"
     blocks = memory.blocks

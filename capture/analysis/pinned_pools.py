@@ -27,10 +27,12 @@ from .later import (
     device_of,
     laters,
     memories,
-    pointing,
     why_no_memory,
 )
 from .pointed_at import allocated_at
+from .pointing import (
+    pointing,
+)
 from .replayed import Replays
 from .subject import NO_MEMORY
 from .workspaces import sizes_of, users

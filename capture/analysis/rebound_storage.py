@@ -23,15 +23,17 @@ from .base import (
 from .later import (
     Fate,
     Later,
-    Pointing,
     add_blindness,
     captured_us,
     laters,
     memories,
-    pointing,
     why_no_memory,
 )
 from .pointed_at import allocated_at, argument_of
+from .pointing import (
+    Pointing,
+    pointing,
+)
 from .replayed import Replays
 from .subject import NO_MEMORY
 

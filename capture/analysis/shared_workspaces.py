@@ -25,11 +25,13 @@ from .later import (
     captured_us,
     laters,
     memories,
-    pointing,
-    surest,
     why_no_memory,
 )
 from .pointed_at import allocated_at, argument_of
+from .pointing import (
+    pointing,
+    surest,
+)
 from .replayed import Replays
 from .subject import NO_MEMORY
 from .workspaces import Candidate, candidates, sizes_of, users

@@ -13,7 +13,15 @@ from ..arguments import signature
 from ..memory.pointers import Memories, Pointer
 from ..memory_map import Memory
 from ..nodes.memset import MemsetPayload
-from .later import ALLOCATED, Later, Pointing, device_of, in_own_pool
+from .later import (
+    ALLOCATED,
+    Later,
+    device_of,
+    in_own_pool,
+)
+from .pointing import (
+    Pointing,
+)
 
 DEFAULT_BYTES = (1 << 20, 8_519_680, 33_554_432)
 """What torch takes unless its settings say otherwise: for cuBLASLt; for cuBLAS before Hopper, and
