@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..arguments import signature
 from ..memory.pointers import Memories, Pointer
 from ..memory_map import Memory
 from ..nodes.memset import MemsetPayload
@@ -78,21 +77,18 @@ def candidates(memory: Memory, sizes: tuple[int, ...]) -> list[Candidate]:
 def users(held: Pointing, address: int) -> list[Pointer] | None:
     """Return which matrix products point into a workspace; ``None`` if other nodes do, too.
 
-    Memsets may: products that split their sum clear counters there. Leftovers in structures of
-    other kernels, whose types are known, do not count.
+    Memsets may: products that split their sum clear counters there. Words of other kernels that may
+    be numbers are taken for leftovers where products point there as well.
     """
-    found = []
+    found, others = [], 0
     for pointer in held.by_start.get(address, []):
-        if isinstance(held.payload_of(pointer.word.node), MemsetPayload):
+        node = pointer.word.node
+        if isinstance(held.payload_of(node), MemsetPayload):
             continue
-        if _MATRIX.search(held.name_of(pointer.word.node)):
+        if _MATRIX.search(held.name_of(node)):
             found.append(pointer)
-        elif not pointer.word.guess or not _is_declared(held, pointer.word.node):
+        elif not pointer.word.guess:
             return None
-    return found
-
-
-def _is_declared(held: Pointing, node: str) -> bool:
-    """Say whether the types of a node's arguments are known."""
-    kernel = getattr(held.payload_of(node), "kernel", None)
-    return kernel is not None and signature(kernel.name) is not None
+        else:
+            others += 1
+    return None if others and not found else found

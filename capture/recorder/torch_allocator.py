@@ -7,11 +7,37 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..memory_map import Counters
+
+_hiding = threading.Lock()
+
+
+@contextmanager
+def compiler_left_out() -> Iterator[None]:
+    """Keep torch's snapshot from importing torch's compiler, which takes seconds.
+
+    It asks for ``torch._inductor``, to name lines of compiled code, and the module imports what is
+    asked for. Where nobody has imported the compiler there is no such line.
+    """
+    import torch
+
+    lazy = getattr(torch, "_lazy_modules", None)
+    name = "_inductor"
+    with _hiding:
+        hide = isinstance(lazy, set) and name in lazy and f"torch.{name}" not in sys.modules
+        if not hide or lazy is None:
+            yield
+            return
+        lazy.discard(name)
+        try:
+            yield
+        finally:
+            lazy.add(name)
 
 
 def memory_segments() -> list[dict[str, Any]]:
@@ -19,17 +45,19 @@ def memory_segments() -> list[dict[str, Any]]:
     import torch
 
     snapshot: Callable[..., list[dict[str, Any]]] = torch.cuda.memory_snapshot
-    try:
-        return snapshot(include_traces=False)
-    except TypeError:
-        return snapshot()
+    with compiler_left_out():
+        try:
+            return snapshot(include_traces=False)
+        except TypeError:
+            return snapshot()
 
 
 def device_traces() -> list[list[dict[str, Any]]]:
     """Return torch's memory history, one list per device."""
     import torch
 
-    found: list[list[dict[str, Any]]] = torch._C._cuda_memorySnapshot(None)["device_traces"]
+    with compiler_left_out():
+        found: list[list[dict[str, Any]]] = torch._C._cuda_memorySnapshot(None)["device_traces"]
     return found
 
 

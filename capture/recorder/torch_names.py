@@ -21,7 +21,7 @@ from .places import is_user
 
 MAX_FRAMES = 8
 """Frames of the capturing code whose variables are looked at."""
-SCAN_SHARE = 20
+SCAN_SHARE = 10
 """Finding modules anew may take one part in so many of the time."""
 MAX_VARIABLES = 400
 """Variables of one frame, or attributes of one object, that are looked at."""
@@ -154,6 +154,11 @@ def named_tensors(owners: Owners, frame: FrameType | None = None) -> Iterator[tu
     import torch
 
     roots, optimizers = owners.find(again=frame is None)
+    # What was made since the collector was asked, by the code that captures.
+    near = list(_near(frame))
+    for kind, held in ((torch.nn.Module, roots), (torch.optim.Optimizer, optimizers)):
+        known = {id(item) for item in held}
+        held += [item for item in near if issubclass(type(item), kind) and id(item) not in known]
     names: dict[int, str] = {}
     for root in roots:
         yield from _of_root(root, names)
@@ -184,6 +189,33 @@ def _of_root(root: Any, names: dict[int, str]) -> Iterator[tuple[Binding, Any]]:
                 yield Binding(f"gradient of {name}", "gradient", owner, key), tensor.grad
         for key, tensor in module._buffers.items():
             yield Binding(f"{prefix}: {start}{key} (buffer)", "buffer", owner, key), tensor
+
+
+def _near(frame: FrameType | None) -> Iterator[Any]:
+    """Yield modules and optimizers in variables of the code that captures, or of its objects."""
+    import torch
+
+    wanted = (torch.nn.Module, torch.optim.Optimizer)
+    looked = 0
+    seen: set[int] = set()
+    while frame is not None and looked < MAX_FRAMES:
+        if is_user(frame.f_code.co_filename):
+            looked += 1
+            held: list[Any] = []
+            if frame.f_code.co_flags & CO_OPTIMIZED:
+                code = frame.f_code
+                names = code.co_varnames + code.co_cellvars + code.co_freevars
+                held += [variable(frame, key) for key in names[:MAX_VARIABLES]]
+                if names[:1] == ("self",):
+                    held += list(getattr(held[0], "__dict__", {}).values())[:MAX_VARIABLES]
+            if id(frame.f_globals) not in seen:
+                seen.add(id(frame.f_globals))
+                held += list(frame.f_globals.values())[:MAX_VARIABLES]
+            for item in held:
+                if id(item) not in seen and issubclass(type(item), wanted):
+                    seen.add(id(item))
+                    yield item
+        frame = frame.f_back
 
 
 def _variables(frame: FrameType | None) -> Iterator[tuple[Binding, Any]]:

@@ -395,7 +395,7 @@ def test_a_tensor_of_a_workspaces_size_is_none() -> None:
     run = Run()
     for number in (1, 2):
         run.graph(
-            [kernel(NVJET, BASE, gib(300)), kernel("relu", gib(300))],
+            [kernel(NVJET, BASE, gib(300)), kernel(SCALE, gib(300), 0, BASE)],
             [*COMMON, segment(gib(300), [(WORKSPACE, "active_allocated")], (number, 0))],
             [1, 0, 1],
             pool=(number, 0),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from capture.recorder.torch_bindings import Bindings
 from capture.recorder.torch_names import Binding, Owners, named_tensors
 
 torch = pytest.importorskip("torch")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def on_cpu(tensor: Any) -> tuple[int, int] | None:
@@ -75,6 +78,31 @@ def test_names_are_module_paths_and_variables() -> None:
         "Adam: exp_avg of Net: first.weight",
         "Work.batch",
     } <= set(names)
+
+
+def test_what_was_made_since_the_collector_was_asked_is_named_where_it_is_used() -> None:
+    owners = Owners()
+    owners.find()
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters())
+    optimizer.state[model.first.weight] = {"momentum_buffer": torch.zeros(4, 4)}
+    names = [binding.name for binding, _ in named_tensors(owners, sys._getframe(0))]
+    assert names.count("Net: first.weight") == 1
+    assert "SGD: momentum_buffer of Net: first.weight" in names
+
+
+def test_no_snapshot_imports_the_compiler() -> None:
+    script = """
+import sys, torch
+from capture.recorder.torch_allocator import compiler_left_out
+with compiler_left_out():
+    print(hasattr(torch, "_inductor"), "torch._inductor" in sys.modules)
+print("_inductor" in torch._lazy_modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["False", "False", "True"]
 
 
 def assign(work: Work) -> None:
