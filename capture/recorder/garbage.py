@@ -7,6 +7,7 @@ until the garbage collector happens to run.
 from __future__ import annotations
 
 import gc
+import operator
 import sys
 import weakref
 from types import FrameType, ModuleType
@@ -36,7 +37,11 @@ def is_garbage(reference: weakref.ref[Any]) -> bool:
     fresh = list(group)
     for _ in range(MOST_LEVELS):
         known = set(map(id, group)) | {id(group), id(fresh)}
-        found = [item for item in gc.get_referrers(*fresh) if id(item) not in known]
+        found = [
+            item
+            for item in gc.get_referrers(*fresh)
+            if id(item) not in known and not _is_call(item, fresh)
+        ]
         if not found:
             del fresh, found
             return not _held(group)
@@ -45,6 +50,15 @@ def is_garbage(reference: weakref.ref[Any]) -> bool:
         group.extend(found)
         fresh = found
     return False
+
+
+def _is_call(item: Any, arguments: list[Any]) -> bool:
+    """Say whether an object is the arguments of our own question, which Python 3.13 tracks."""
+    return (
+        type(item) is tuple
+        and len(item) == len(arguments)
+        and all(map(operator.is_, item, arguments))
+    )
 
 
 def _is_root(item: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from capture.analysis import analyses
 from capture.analysis.found import Finding, findings_in, walk
-from capture.noticed import noticed_in
+from capture.noticed import FIELD, LATER, noticed_in
 from tests.gpu.test_memory import Recorded
 
 torch = pytest.importorskip("torch")
@@ -163,7 +163,11 @@ def test_a_fault_is_found_and_its_healthy_twin_left_alone(name: str, tmp_path: P
             tmp_path / folder, text.replace("NUMBER", part) + "\n    torch.cuda.synchronize()\n"
         )
         rows = [(row.node, row.confidence) for row in found.get(name, [])]
-        told: Any = [info.extra for info in recorded.recording.graphs.values()]
+        told: Any = [
+            info.extra.get(field)
+            for info in recorded.recording.graphs.values()
+            for field in (FIELD, LATER)
+        ]
         if part is healthy:
             assert not found, (found, told)
         else:
