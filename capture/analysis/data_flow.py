@@ -53,8 +53,8 @@ def run(subject: Subject, rows: int = 1000) -> Result:
             **{kind: Quantity(counts[kind], Unit.COUNT) for kind in KINDS},
         },
         summary=(
-            "{readers} nodes read what {flows} nodes before them wrote: {exact} exact, {measured} "
-            "measured, {inferred} inferred, {possible} possible."
+            "{readers} nodes read what others wrote before them, in {flows} pairs: {exact} exact, "
+            "{measured} measured, {inferred} inferred, {possible} possible."
         ),
         notes=[INFERRED],
     )
