@@ -17,7 +17,7 @@ class Run(NamedTuple):
     graph: str
     start_us: float
     end_us: float
-    count: int
+    replays: int
     thread: str = ""
 
 
@@ -59,7 +59,7 @@ class Replays:
         count = 0
         for run in self.by_graph.get(graph, ()):
             if run.start_us >= at_us:
-                count += run.count
+                count += run.replays
             elif run.end_us > at_us + SLACK_US:
                 count += 1  # the last one of the run at least
         return count
