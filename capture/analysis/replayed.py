@@ -49,6 +49,15 @@ class Replays:
         self._executables: dict[str, list[Executable]] = {}
         for item in recording.executables:
             self._executables.setdefault(item.graph, []).append(item)
+        self._unnoted: dict[str, tuple[int, float]] = {}
+        """Replays past those that a timeline holds, and when that was full, by graph."""
+        for key, items in self._executables.items() if self.known else ():
+            noted = sum(run.replays for run in self.by_graph.get(key, ()))
+            more = sum(item.replays for item in items) - noted
+            info = recording.graphs.get(key)
+            runs = self.runs.get(info.process or 0) if info is not None else None
+            if more > 0 and runs:
+                self._unnoted[key] = more, runs[-1].end_us
 
     def _run(self, event: Event) -> Run:
         start = (self._start_ns + event.start_ns) / 1000
@@ -62,7 +71,8 @@ class Replays:
                 count += run.replays
             elif run.end_us > at_us + SLACK_US:
                 count += 1  # the last one of the run at least
-        return count
+        more, full_us = self._unnoted.get(graph, (0, 0.0))
+        return count + more if full_us > at_us else count
 
     def alive_at_exit(self, graph: str) -> bool:
         """Say whether an executable of a graph was there when its process ended."""

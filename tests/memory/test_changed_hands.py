@@ -179,6 +179,17 @@ def test_what_was_freed_is_told_with_node_and_lines(
     assert (row["freed at"], row["used since by"]) == ("work.py:7 main", "work.py:8 other")
 
 
+def test_replays_that_no_timeline_holds_came_after_those_it_holds() -> None:
+    run = Run()
+    key = user(run)
+    run.executables[0].replays = 7
+    run.free(BASE, 512, 5)
+    run.replay(key, 4, count=2)
+    assert [row["replays since"] for row in run.said("freed_later")[1]] == [0]
+    run.replay(key, 6, count=2)
+    assert [row["replays since"] for row in run.said("freed_later")[1]] == [2 + 3]
+
+
 def test_a_free_before_the_capture_or_after_the_graph_was_gone_is_none() -> None:
     run = Run()
     key = user(run, ended="destroyed")
