@@ -74,8 +74,8 @@ def run(subject: Subject) -> Result:
             marks.add(int(relative.partition("/")[0]))
     if unknown and not result.rows:
         return Result.absent(
-            f"who owns the functions of {unknown} host nodes is not known: they are in no library, "
-            f"and their owners are looked for only while a capture is recorded"
+            "who owns the functions of host nodes is not known: they are in no library, and their "
+            "owners are looked for only while a capture is recorded"
         )
     if unread and not result.rows:
         return Result.absent(f"{unread} host nodes were not read: what they call is not known")
