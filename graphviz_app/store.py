@@ -39,8 +39,8 @@ of 49 nodes, nearly all kernels with arguments and attributes."""
 JOINED_BYTES = 400
 """Estimate of what a node joined with its timings holds: lists of numbers by position."""
 
-FEW_GRAPHS = 200
-"""Up to so many graphs, looking at one looks for the findings of all."""
+FEW_GRAPHS, FEW_NODES = 200, 50_000
+"""Up to so many graphs and nodes, looking at one graph looks for the findings of all."""
 PATIENCE_S = 3.0
 """How long it waits for them."""
 
@@ -327,7 +327,8 @@ class Store:
         from .findings import marks_of
 
         opened = self.get(recording)
-        if len(opened.recording.graphs) <= FEW_GRAPHS:
+        graphs = opened.recording.graphs.values()
+        if len(graphs) <= FEW_GRAPHS and sum(info.node_count for info in graphs) <= FEW_NODES:
             self.findings(opened.id).done.wait(PATIENCE_S)
         search = self._searches.get(opened.id)
         found = search.findings if search is not None and search.done.is_set() else None
