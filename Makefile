@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 # One worker has the only browser, the other all else; see tests/conftest.py.
-PYTEST_ARGS ?= -n 2 --dist loadgroup --no-loadscope-reorder
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 SAMPLES = transformer_inference train_step fork_join all_node_types compiled batch_sizes
 

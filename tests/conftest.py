@@ -1,23 +1,32 @@
-"""How tests are spread over two workers: browser tests on one, files as a whole on the other.
+"""How `--dist loadfile` spreads tests over workers: whole files, and the browser's all on one.
 
-A file's fixtures are then made once. The browser's tests are the longest, so they begin at once; a
-second browser would only take turns with the first on two cores.
+A file's fixtures are then made once, and there is one browser: two would only take turns on two
+cores. Its tests are the longest, so they begin at once.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-BROWSER = Path(__file__).parent / "browser"
+BROWSER = "tests/browser/"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group items for ``--dist loadgroup``, the browser's first."""
-    if config.getoption("dist", "no") != "loadgroup":
-        return
-    for item in items:
-        group = "browser" if BROWSER in item.path.parents else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: BROWSER not in item.path.parents)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the browser's tests first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(BROWSER))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return a scheduler for which all of the browser's files are one."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneBrowser(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+
+    return OneBrowser(config, log)
