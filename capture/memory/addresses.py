@@ -139,6 +139,33 @@ def temporaries_of(segments: Sequence[dict[str, Any]], device: int | None) -> se
     return set(found) - common - set(blocks_of(used, device).blocks)
 
 
+def private_spans(
+    segments: Sequence[dict[str, Any]], device: int | None, starts: Iterable[int]
+) -> BlockMap:
+    """Return the parts of private pools in which any of some addresses lies, each as one block.
+
+    A temporary that was freed during a capture lies in other blocks when it has ended, such as
+    those of tensors that took its place: blocks do not bound what a node may touch there.
+    """
+    private = [
+        segment
+        for segment in segments
+        if (device is None or segment.get("device", device) == device)
+        and tuple(segment.get("segment_pool_id", COMMON_POOL)) != COMMON_POOL
+    ]
+    found: list[Block] = []
+    for segment in private:  # never over two of them: no copy may reach from one into another
+        first = len(found)
+        for block in blocks_of([segment], None).blocks:
+            if len(found) > first and found[-1].start + found[-1].size_bytes == block.start:
+                found[-1] = Block(found[-1].start, found[-1].size_bytes + block.size_bytes)
+            else:
+                found.append(block)
+    spans = BlockMap(found)
+    touched = {spans.find(start) for start in starts} - {None}
+    return BlockMap(span for span in touched if span is not None)
+
+
 def _placed(segment: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the blocks of a segment with their addresses, which torch before 2.1 left out."""
     at = int(segment["address"])

@@ -130,7 +130,8 @@ def document(located: Located, found: Culprit | None) -> dict[str, Any]:
 
     import msgspec
 
-    result: dict[str, Any] = msgspec.to_builtins(located)
+    names = located.__struct_fields__
+    result: dict[str, Any] = {name: msgspec.to_builtins(getattr(located, name)) for name in names}
     result["culprit"] = asdict(found) if found is not None else None
     return result
 

@@ -62,7 +62,7 @@ def test_the_first_guilty_node_of_a_hang_in_words(place: Workplace) -> None:
 
 def test_a_workload_that_is_well_has_no_guilty_node(place: Workplace) -> None:
     found = located(place, SCRIPT.replace("FAULTY", "{}"), code=1)
-    assert (found.get("node"), found.get("graph")) == (None, None)
+    assert (found["node"], found["graph"]) == ("", "")
     assert "none of 2 replays" in found["reason"]
     assert len(found["runs"]) == 1
 

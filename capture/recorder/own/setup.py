@@ -9,6 +9,7 @@ from typing import Any
 
 from ...driver.replay_protocol import ReplayDriver
 from ...errors import DriverError
+from ...memory.addresses import BlockMap
 from ...model import Graph
 from .bypass import bypass
 from .saved_state import SavedState
@@ -85,6 +86,8 @@ class Setup:
         self.watch = watch
         self._executables: list[int] = []
         self._flags = TORCH_FLAGS
+        self.spans = BlockMap([])
+        """Parts of private pools that nodes point into: there blocks bound nothing."""
         self.blank = False
         """Whether temporaries are filled with zeros before a batch: where nodes are left out."""
         self._wiping = 0

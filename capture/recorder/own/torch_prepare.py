@@ -13,12 +13,13 @@ from ...memory.addresses import (
     addresses,
     blocks_of,
     lost,
+    private_spans,
     replaced,
     temporaries_of,
 )
 from ..torch_allocator import memory_segments
 from .conditions import Watcher
-from .saved_state import SavedState, TooLargeError, host_bytes, plan
+from .saved_state import Region, SavedState, TooLargeError, host_bytes, plan
 from .setup import Setup
 from .stopwatch import Stopwatch
 from .torch_keep import Kept
@@ -46,10 +47,12 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
         return
     driver.synchronize_device()
     saved = plan(driver, addresses(kept.graph), blocks)
+    spans = private_spans(segments, kept.device, (region.start for region in saved.regions))
+    inside = {Region(*one) for one in blocks.blocks if spans.find(one.start) is not None}
     try:
         state = SavedState(
             driver,
-            saved.regions,
+            sorted({*saved.regions, *inside}),
             host_bytes(),
             partly=partly,
             temporaries=temporaries_of(segments, kept.device),
@@ -60,6 +63,7 @@ def ready(driver: Any, kept: Kept, benchmark: Benchmark, *, partly: bool) -> Ite
         return
     watch = Stopwatch(driver)
     setup = Setup(driver, kept.graph, kept.clone, kept.nodes, state, watch)
+    setup.spans = spans
     benchmark.saved_bytes = state.size_bytes
     for note in saved.notes:
         _once(benchmark.notes, note)

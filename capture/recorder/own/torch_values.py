@@ -57,6 +57,7 @@ class Watch:
             answer.found = {"nan": nan, "inf": infinite}
         if said:
             answer.what = self._symptom
+            said = list(dict.fromkeys(said))
             answer.detail = "; ".join(said[:MOST_SAID])
             if len(said) > MOST_SAID:
                 answer.detail += f"; and {len(said) - MOST_SAID} more tensors"
@@ -151,6 +152,7 @@ class _Walk:
         self.target = target
         self.values = values
         launching = [row for row in rows if row.end > row.first]
+        self.all = rows
         self.rows = launching + loose_rows(target.graph, rows)
         self.symptom = "inf" if locator.request.symptom == "inf" else "nan"
         self.notes: list[str] = []
@@ -191,14 +193,18 @@ class _Walk:
         made: set[int] = set()
         seen: set[TensorAt] = set()
         said = []
-        for row in self.rows:
+        for row in self.all:
+            made |= {place.address for place in row.outputs if row.name.endswith(".out")}
+            launches = row.end > row.first
             for place in row.inputs[1 if row.name.startswith(ONLY_WRITTEN) else 0 :]:
-                if place.address not in made and place not in seen:
+                if launches and place.address not in made and place not in seen:
                     seen.add(place)
                     text = self._wrong(place)
                     if text:
                         said.append(text)
-            made |= {place.address for place in row.outputs}
+            # A view of what came from outside is no more made here than that is.
+            views = set() if launches else {place.address for place in row.inputs}
+            made |= {place.address for place in row.outputs} - views
         return said
 
     def _wrong(self, place: TensorAt) -> str:

@@ -17,7 +17,7 @@ from .stopwatch import HungError
 from .torch_changes import comparing
 from .torch_keep import Keeper, Kept
 from .torch_prepare import on_device, ready
-from .writes import measure
+from .writes import measure, watchable
 
 DIED = "the process died while the graph was run node by node"
 
@@ -89,7 +89,7 @@ def _of_graph(keeper: Keeper, driver: Any, kept: Kept, found: Writes) -> None:
         measure(
             setup,
             found,
-            blocks_of(segments, kept.device),
+            watchable(setup),
             Budget(keeper.request.seconds),
             temporaries={Region(*block) for block in temporaries_of(segments, kept.device)},
             outputs=_allocated(segments, kept),

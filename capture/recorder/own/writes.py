@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection
 from itertools import pairwise
 from time import perf_counter_ns as clock
 
-from ...driver.replay_protocol import ReplayDriver
-from ...memory.addresses import BlockMap
+from ...memory.addresses import Block, BlockMap
 from ...memory.words import words
 from ...model import Graph
 from ...writes import Watched, Writes
@@ -34,32 +33,31 @@ EQUAL = (
 )
 
 
-def regions_of(graph: Graph, driver: ReplayDriver, blocks: BlockMap) -> dict[str, list[Region]]:
-    """Return the memory that each node points into, by path: blocks, or allocations of others."""
+def regions_of(graph: Graph, memory: BlockMap) -> dict[str, list[Region]]:
+    """Return the memory that each node points into, by path."""
     found: dict[str, dict[Region, None]] = {}
-    known: dict[int, Region | None] = {}
     for word in words(graph):
-        address = word.address
-        if address not in known:
-            block = blocks.find(address)
-            known[address] = Region(*block) if block is not None else _foreign(driver, address)
-        region = known[address]
-        if region is not None:
-            found.setdefault(word.node, {})[region] = None
+        block = memory.find(word.address)
+        if block is not None:
+            found.setdefault(word.node, {})[Region(*block)] = None
     return {node: list(regions) for node, regions in found.items()}
 
 
-def _foreign(driver: ReplayDriver, address: int) -> Region | None:
-    found = driver.range_of(address)
-    if found is None or found.kind not in ("device", "host") or not found.size_bytes:
-        return None
-    return Region(found.start, found.size_bytes)
+def watchable(setup: Setup) -> BlockMap:
+    """Return the memory that is saved, each part as one that nodes write independently.
+
+    Blocks, allocations of others, and of private pools what lies side by side.
+    """
+    left_out = {setup.spans.find(region.start) for region in setup.state.left_out}
+    spans = [span for span in setup.spans.blocks if span not in left_out]
+    single = [one for one in setup.state.regions if setup.spans.find(one.start) is None]
+    return BlockMap([*spans, *(Block(*region) for region in single)])
 
 
 def measure(
     setup: Setup,
     found: Writes,
-    blocks: BlockMap,
+    memory: BlockMap,
     budget: Budget,
     temporaries: Collection[Region] = (),
     outputs: Collection[Region] = (),
@@ -73,8 +71,8 @@ def measure(
         With the memory saved; it is put back by whoever made it.
     found : Writes
         Gets rows, and notes on what was not watched.
-    blocks : BlockMap
-        torch's, now.
+    memory : BlockMap
+        What is watched, see :func:`watchable`.
     budget : Budget
     temporaries : collection of Region
         Blocks whose contents matter only within a replay.
@@ -93,10 +91,8 @@ def measure(
     start = clock()
     driver = setup.driver
     steps = NodeSteps(driver, setup.graph, setup.clone, setup.nodes)
-    by_node = _by_position(regions_of(setup.graph, driver, blocks))
-    saved = set(setup.state.regions)
-    every = sorted({region for regions in by_node.values() for region in regions} & saved)
-    unsaved = {region for regions in by_node.values() for region in regions} - saved
+    by_node = _by_position(regions_of(setup.graph, memory))
+    every = sorted({region for regions in by_node.values() for region in regions})
     host = HostCompare(driver)
     watched: WatchedMemory | None = None
     rows: dict[int, list[Region]] = {}
@@ -108,7 +104,7 @@ def measure(
             blank = {*temporaries, *outputs} if fill == FILLS[0] else set(temporaries)
             reached = _walk(setup, steps, by_node, watched, blank, fill, part, rows)
             ran &= reached
-        _explain(found, watched, unsaved, len(ran), len(steps.order))
+        _explain(found, watched, setup.state.left_out, len(ran), len(steps.order))
     finally:
         if not setup.watch.hung:
             if watched is not None:
@@ -160,8 +156,9 @@ def _walk(
 ) -> set[int]:
     """Run all nodes in order; add what changed to `rows`, return the positions that ran."""
     setup.restore(always=True)
-    for region in watched.regions:
-        if region in blank:
+    known = BlockMap(Block(*region) for region in watched.regions)
+    for region in blank:
+        if known.find(region.start) is not None:
             setup.driver.fill(region.start, region.size_bytes, fill, setup.watch.stream)
     setup.watch.idle()
     watched.take()

@@ -103,7 +103,8 @@ def test_nan_that_came_from_outside_is_no_nodes(bench: Bench, tmp_path: Path) ->
     case = Case(bench, tmp_path, "values", [1.0, NAN])
     outside = TensorAt(bench.memory + 2048, torch.float32, (COUNT,), (1,), 4 * COUNT)
     ctypes.memset(outside.address, 0xFF, 4 * COUNT)
-    case.log([row(0, [], [case.places[0]]), row(1, [outside], [case.places[1]])])
+    view = Row("aten.t.default", 0, 0, [outside], [outside], False)
+    case.log([view, row(0, [], [case.places[0]]), row(1, [outside], [case.places[1]])])
     find(case.locator, case.waiting, case.target, case.values)
     found = case.outcome()
     assert (found.node, found.found["sure"]) == (1, False)
@@ -255,3 +256,19 @@ def test_nodes_without_an_operator_are_looked_at_by_the_tensors_they_point_at(
     find(case.locator, case.waiting, case.target, case.values)
     found = case.outcome()
     assert (found.what, found.node, found.found["sure"]) == ("nan", 1, True)
+
+
+def test_what_a_graph_allocates_holds_nothing_yet(bench: Bench, tmp_path: Path) -> None:
+    """A buffer that compiled code hands to an operator as ``out`` is no input from outside."""
+    case = Case(bench, tmp_path, "values", [1.0, NAN])
+    one, two = case.places
+    ctypes.memset(two.address, 0xFF, 4 * COUNT)
+    rows = [
+        Row("empty_strided_cuda", 0, 0, [], [two], False),
+        row(0, [], [one]),
+        Row("aten.mm.out", 1, 2, [one, one, two], [two], False),
+    ]
+    case.log(rows)
+    find(case.locator, case.waiting, case.target, case.values)
+    found = case.outcome()
+    assert (found.node, found.found["sure"], found.found["inputs"]) == (1, True, [])

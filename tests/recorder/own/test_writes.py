@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from capture.memory.addresses import BlockMap
+from capture.memory.addresses import Block, BlockMap, private_spans
 from capture.model import Graph
 from capture.nodes.memset import MemsetPayload
 from capture.recorder.own import memory_changes
@@ -15,7 +15,7 @@ from capture.recorder.own.memory_changes import HostCompare, WatchedMemory
 from capture.recorder.own.saved_state import Region, SavedState
 from capture.recorder.own.setup import Budget, Setup
 from capture.recorder.own.stopwatch import Stopwatch
-from capture.recorder.own.writes import measure
+from capture.recorder.own.writes import measure, watchable
 from capture.writes import Writes
 from tests.helpers.declared import Declared, graph, kernel
 from tests.recorder.own.conftest import SIZE, Bench
@@ -88,7 +88,7 @@ def test_what_is_written_through_a_table_is_nobodys(bench: Bench) -> None:
 
     bench.driver.launch = also
     found = Writes(graph="a")
-    blocks = BlockMap([*bench.blocks.blocks])
+    blocks = BlockMap([*bench.blocks.blocks, Block(other, SIZE)])
     setup.state.regions.append(Region(other, SIZE))
     setup.state.restore = lambda *args, **more: None  # type: ignore[method-assign]
     measure(setup, found, blocks, Budget(60))
@@ -118,3 +118,23 @@ def test_pieces_and_ends_of_what_is_compared(bench: Bench, monkeypatch: pytest.M
     assert watched.changed([region]) == []
     watched.close()
     host.close()
+
+
+def test_a_temporary_is_watched_beyond_the_block_that_took_its_place(bench: Bench) -> None:
+    """A tensor of 2048 bytes was freed; one of 512 took its place, the rest is free."""
+    at = bench.memory
+    blocks = [
+        {"address": at, "size": 512, "state": "active_allocated"},
+        {"address": at + 512, "size": SIZE - 512, "state": "inactive"},
+    ]
+    segment = {"address": at, "total_size": SIZE, "segment_pool_id": (1, 0), "blocks": blocks}
+    spans = private_spans([segment], None, [at])
+    assert spans.blocks == [Block(at, SIZE)]
+    assert private_spans([segment], None, [at + SIZE]).blocks == []
+    assert private_spans([{**segment, "segment_pool_id": (0, 0)}], None, [at]).blocks == []
+    setup = setup_of(bench, graph([memset(at, 2048, 7)], []))
+    setup.spans = spans
+    assert watchable(setup).blocks == [Block(at, SIZE)]
+    found = Writes(graph="a")
+    measure(setup, found, watchable(setup), Budget(60))
+    assert found.of_node() == {"0": [(at, 2048)]}
