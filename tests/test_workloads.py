@@ -144,11 +144,11 @@ def imported_packages(tree: ast.Module) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_six_examples_are_in_the_table() -> None:
+def test_seven_examples_are_in_the_table() -> None:
     table = (REPOSITORY / "examples" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[`(\w+\.py)`\]\(\1\)", table, flags=re.MULTILINE)
     assert sorted(listed) == [path.name for path in EXAMPLES]
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -406,9 +406,16 @@ def test_example(script: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     recording = capture.read(tmp_path / "run.cgl")
     check(recording)
-    expected = {"batch_sizes": 10, "all_node_types": 1, "transformer_inference": 1}
+    expected = {
+        "batch_sizes": 10,
+        "all_node_types": 1,
+        "transformer_inference": 1,
+        "stale_input": 1,
+    }
     if script.stem in expected:
         assert len(recording.graphs) == expected[script.stem]
+    if script.stem == "stale_input":
+        assert "44 of 48 answers differ from eager, the first is number 5" in done.stdout
     if script.stem == "compiled":
         labels = {info.label for info in recording.graphs.values() if info.node_count}
         assert {"forward", "backward"} <= labels

@@ -18,7 +18,14 @@ UNKNOWABLE = {"lazy_load", "out_of_memory", "own_error", "allocation", "not_ende
 NOT_THROUGH_TORCH = {"blocking_stream", "merged_captures", "unreported"}
 """Scripts that call the driver themselves."""
 ONLY_HARDWARE = {"no_such_device", "thread_allocation"}
-EXAMPLES = ("batch_sizes", "compiled", "fork_join", "train_step", "transformer_inference")
+EXAMPLES = (
+    "batch_sizes",
+    "compiled",
+    "fork_join",
+    "stale_input",
+    "train_step",
+    "transformer_inference",
+)
 
 
 @pytest.fixture(scope="module")
