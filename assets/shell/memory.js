@@ -2,6 +2,7 @@
 window.cgShell = window.cgShell || {};
 (function (shell) {
   "use strict";
+  const SETTLED_MS = 4000;
   const BLOCK = /^block:(0x[0-9a-f]+)$/i;
   const apply = shell.apply;
 
@@ -17,14 +18,34 @@ window.cgShell = window.cgShell || {};
     else if (what) shell.go({ graph: what, view: "", body: "", node: null, search: "" });
   };
 
+  // Show the table, also when plots above it get their height later; not once the user scrolls.
+  function show() {
+    window.clearInterval(settling);
+    settling = window.setInterval(() => {
+      const page = document.querySelector(".memory-page");
+      if (page) page.scrollTop = page.scrollHeight;
+    }, 250);
+    window.setTimeout(stop, SETTLED_MS);
+    for (const kind of ["wheel", "pointerdown", "keydown"]) {
+      document.addEventListener(kind, stop, { once: true, passive: true });
+    }
+  }
+
+  let showing = ""; // the block that was scrolled to: once is enough
+  let settling = 0;
+  const stop = () => window.clearInterval(settling);
+
   shell.apply = function (view) {
     apply(view);
+    if (view.page !== "memory") showing = "";
     if (view.page !== "memory" || !window.dash_ag_grid) return;
     // The page may not be there yet.
     window.dash_ag_grid.getApiAsync("memory-blocks").then((grid) => {
       const found = BLOCK.exec(shell.view().search);
       grid.setGridOption("quickFilterText", found ? found[1] : "");
-      if (found) document.getElementById("memory-blocks").scrollIntoView({ block: "nearest" });
+      const block = found ? found[1] : "";
+      if (block && block !== showing) show();
+      showing = block;
     });
   };
 })(window.cgShell);

@@ -43,6 +43,11 @@ def test_a_block_finds_its_nodes_and_a_node_its_blocks(page: Page) -> None:
     expect(page.locator("#search-count")).to_have_text("1 of 2")
     details.get_by_role("link", name="block").first.click()
     expect(page.locator("#memory-blocks .ag-row:not(.ag-row-loading)")).to_have_count(1)
+    page.keyboard.press("Shift")  # whoever does something is not scrolled to the table any more
+    page.locator("#memory-pool .nsewdrag").hover()
+    expect(
+        page.locator("#memory-pool .hovertext").first
+    ).to_be_visible()  # else no point is clicked
     page.locator("#memory-pool .nsewdrag").click()
     expect(page).to_have_url(re.compile("/graph.*node="))
 
