@@ -201,15 +201,7 @@ class Findings:
         result = self.result(item)
         if item.row < 0:
             return result_text.summary(result)
-        row = result.rows[item.row]
-        parts = [
-            result_text.value_text(column.name, cell, column.unit)
-            for column, cell in zip(result.columns, row, strict=True)
-            if column.unit not in _STRUCTURE
-            and column.name != "confidence"
-            and cell not in (None, "")
-        ]
-        return " · ".join(parts)
+        return result_text.row_text(result, item.row)
 
     def document(self) -> dict[str, object]:
         """Return all as plain data for JSON."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from capture.analysis.base import Quantity, Result, Unit
 
 from . import format as text
 
+PLACES = (" at", " by")
+"""How names of columns end whose texts are lines of a script: several of them can be in a row."""
 SHARES = ("share", "tail", "occupancy", "utilisation")
 """Words in the name of a ratio that say that it is a part of a whole, and no factor."""
 
@@ -76,6 +79,30 @@ def value_text(name: str, value: Any, unit: Unit) -> str:
     if is_share and isinstance(value, int | float):
         return text.share_text(value, 1)
     return quantity_text(value, str(unit))
+
+
+def row_text(result: Result, row: int, leave_out: Collection[str] = ()) -> str:
+    """Return a row of a result in one line, without its graph, its node and how sure it is.
+
+    What does not speak for itself, such as a count, has the name of its column before it.
+
+    Parameters
+    ----------
+    result : Result
+    row : int
+    leave_out : collection of str
+        Names of columns.
+    """
+    parts = []
+    for column, cell in zip(result.columns, result.rows[row], strict=True):
+        if column.unit in (Unit.GRAPH, Unit.NODE) or column.name in {"confidence", *leave_out}:
+            continue
+        if cell is None or cell == "":
+            continue
+        value = value_text(column.name, cell, column.unit)
+        named = column.unit is Unit.COUNT or column.name.endswith(PLACES)
+        parts.append(f"{column.name}: {value}" if named else value)
+    return " · ".join(parts)
 
 
 def written(result: Result, template: str) -> str:

@@ -202,7 +202,9 @@ def run(recording: Recording, rows: int = 1000) -> Result:
             "Freed after the capture of a graph that points into it: {blocks} blocks with {bytes} "
             "together, of {graphs} graphs; {replayed} of the blocks before further replays."
         )
-        result.notes += [WHY, LIKELY]
+        result.notes.append(WHY)
+        if certain < total:
+            result.notes.append(LIKELY)
     else:
         result.summary = (
             "Nothing that the {looked} graphs point into was seen to be freed while they could be "

@@ -8,9 +8,10 @@ from typing import Any
 from dash import html
 
 from capture.analysis.found import Finding
+from capture.analysis.later import captured_us, device_of, laters
 from capture.errors import GraphLensError
 from capture.memory.pointers import Memories
-from capture.memory_map import Memory
+from capture.memory_map import MemoryMap
 
 from .. import format as text
 from .. import result_text
@@ -87,13 +88,15 @@ def in_full(context: Context, found: Findings, item: Finding) -> Children:
 
 
 def _stacks(context: Context, found: Findings, item: Finding) -> Children:
-    """Return the stack that allocated what the finding's address lies in, where it is known."""
+    """Return the stacks that allocated, freed and took over what the finding's addresses lie in."""
     if not item.graph:
         return []
     addresses = [value for value in found.cells(item).values() if _ADDRESS.fullmatch(value)]
     try:
         with context.store.reading:
-            memory = context.store.get(context.state.recording).recording.memory(item.graph)
+            recording = context.store.get(context.state.recording).recording
+            memory = recording.memory(item.graph)
+            later = laters(recording, []).get(recording.graphs[item.graph].process or 0)
     except GraphLensError:
         return []
     if memory is None:
@@ -101,14 +104,24 @@ def _stacks(context: Context, found: Findings, item: Finding) -> Children:
     places = Memories(memory)
     parts: Children = []
     for address in dict.fromkeys(addresses):
-        frames = _frames(memory, places.find(int(address, 16)).stack)
-        if frames:
-            title = html.H3(f"Allocated at, {address}", title="From torch's memory history")
-            parts.append(html.Section([title, html.Ol(frames, className="finding-stack mono")]))
+        place = places.find(int(address, 16))
+        stacks = [("Allocated", _frames(memory, place.stack))]
+        if later is not None and later.snapshot.frees is not None and place.kind == "block":
+            frees = later.snapshot.frees
+            fate = later.fate(place.start, device_of(memory, place.number), captured_us(memory))
+            if fate is not None and fate.row >= 0:
+                stacks += [
+                    ("Freed", _frames(later.snapshot, frees.stack[fate.row])),
+                    ("Handed out again", _frames(later.snapshot, frees.reused_stack[fate.row])),
+                ]
+        for what, frames in stacks:
+            if frames:
+                title = html.H3(f"{what} at, {address}", title="From torch's memory history")
+                parts.append(html.Section([title, html.Ol(frames, className="finding-stack mono")]))
     return parts
 
 
-def _frames(memory: Memory, stack: int) -> list[Any]:
+def _frames(memory: MemoryMap, stack: int) -> list[Any]:
     if not 0 <= stack < len(memory.stacks):
         return []
     frames = [memory.frames[at] for at in memory.stacks[stack]]

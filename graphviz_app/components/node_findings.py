@@ -51,15 +51,11 @@ def of_node(context: Context, position: int) -> Children:
         return []
     rows: Children = []
     for title, item, result, row in items[:MOST_OF_NODE]:
-        words = result_text.summary(result)
-        if row >= 0:
-            cells = zip(result.columns, result.rows[row], strict=True)
-            shown = [
-                result_text.value_text(column.name, cell, column.unit)
-                for column, cell in cells
-                if cell not in (None, "") and column.name not in ("node", "name", "confidence")
-            ]
-            words = " · ".join(shown)
+        # The panel has the kernel's name above; where no column is called so, a name is the node's.
+        own = "kernel" if any(column.name == "kernel" for column in result.columns) else "name"
+        words = (
+            result_text.row_text(result, row, (own,)) if row >= 0 else result_text.summary(result)
+        )
         change = {"page": "findings", "view": finding_id(item), "search": ""}
         sure = f" ({item.confidence})" if item.confidence else ""
         link = go_link(

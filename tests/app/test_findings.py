@@ -25,6 +25,7 @@ from graphviz_app.state import ViewState
 from graphviz_app.store import Store
 from tests.analysis.graphs import graph_of
 from tests.helpers.synthetic_memory import BASE, copy, graph, kernel, memory
+from tests.memory.test_changed_hands import Run, user
 
 SCALE = "_Z5scalePfyPKf"
 
@@ -134,6 +135,31 @@ def test_the_panel_tells_why_what_to_do_and_where_memory_came_from(store: Store)
     assert "Origin" in shown  # the node's own panel below
     summary = str(panel(Context(store, ViewState("findings", "run"))))
     assert "Not looked for" in summary
+
+
+def test_memory_that_changed_hands_has_all_its_stacks_and_its_words_say_what_they_are() -> None:
+    run = Run()
+    key = user(run)
+    run.free(BASE, 512, 5, reused=True)
+    run.replay(key, 9, count=3)
+    opened = Store([("run", run.recording())])
+    search = opened.findings("")
+    assert search.done.wait(60)
+    (item,) = [item for item in search.findings.ordered() if item.analysis == "freed_later"]
+    state = ViewState("findings", "run", key, "", 1, view=finding_id(item))
+    shown = [
+        f"{section.children[0].children} {section.children[1]}"
+        for section in panel(Context(opened, state))
+        if f"at, 0x{BASE:x}" in str(section)
+    ]
+    assert [text.split()[0] for text in shown] == ["Allocated", "Freed", "Handed"]
+    for text, line in zip(shown, ("train.py:12", "work.py:7", "work.py:8"), strict=True):
+        assert line in text
+    words = search.findings.words(item)
+    assert "replays since: 3" in words
+    assert "freed at: work.py:7 main" in words
+    assert "Net: weight" in str(of_node(Context(opened, state), 1))
+    assert "signature is not known" not in str(search.findings.result(item).notes)
 
 
 def test_nodes_of_a_graph_are_marked_by_their_severity(store: Store) -> None:

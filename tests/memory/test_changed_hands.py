@@ -126,8 +126,8 @@ class Run:
         add_segments(self.tables, segments)
         add_sums(self.tables, segments, 0)
 
-    def said(self, name: str) -> tuple[Result, list[dict[str, Any]]]:
-        recording = Recording(
+    def recording(self) -> Recording:
+        return Recording(
             Metadata(started_unix_ns=START_NS),
             self.graphs,
             executables=self.executables,
@@ -136,7 +136,9 @@ class Run:
             loaded=self.nodes,
             evidence={"memory": self.memory, "snapshots": {"0": self.snapshot}},
         )
-        result = run_analysis(name, recording)
+
+    def said(self, name: str) -> tuple[Result, list[dict[str, Any]]]:
+        result = run_analysis(name, self.recording())
         assert result.present, result.absent_reason
         names = [column.name for column in result.columns]
         return result, [dict(zip(names, row, strict=True)) for row in result.rows]
