@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
+from .base import Analysis, Argument, ArgumentKind, Cell, Column, Result, Unit
 from .module_tree import ModuleRow, module_tree
-from .origin_notes import add_origin_notes, add_shares, share
+from .origin_notes import share
+from .origin_ranking import TOP, ranking
 from .origin_totals import Costs
 from .subject import Subject
 
@@ -21,7 +22,6 @@ COLUMNS = [
     Column("backward", Unit.NS),
     Column("moved", Unit.BYTES),
 ]
-TOP = 3
 
 
 def run(subject: Subject, rows: int = 1000) -> Result:
@@ -40,27 +40,24 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     if not named:
         why = index.origins.missing.get("module", "no node belongs to an `nn.Module`")
         return Result.absent(f"the nodes have no modules: {why}")
-    result = Result(columns=COLUMNS)
-    result.rows = [_row(row, costs) for row in found[:rows]]
-    figures = result.figures
-    figures["modules"] = Quantity(len(named), Unit.COUNT)
     inside = sum(row.total.nodes for row in named if row.parent < 0)
-    figures["module_nodes"] = Quantity(min(inside, index.count), Unit.COUNT)
-    figures["all_nodes"] = Quantity(index.count, Unit.COUNT)
     ranked = sorted(
         (row for row in named if row.own.nodes),
         key=lambda row: (-row.own.time_ns, -row.own.nodes, row.path),
     )
-    top = [(_title(row), row.own) for row in ranked[:TOP]]
-    result.summary = (
-        "{modules} modules launched {module_nodes} of {all_nodes} nodes; most by themselves: "
-        f"{add_shares(result, top, costs)}."
+    return ranking(
+        subject,
+        costs,
+        COLUMNS,
+        [_row(row, costs) for row in found[:rows]],
+        origin="module",
+        named="module",
+        counts=(len(named), min(inside, index.count)),
+        summary="{modules} modules launched {module_nodes} of {all_nodes} nodes; "
+        "most by themselves",
+        top=[(_title(row), row.own) for row in ranked[:TOP]],
+        left_out=len(found) > rows,
     )
-    if len(found) > rows:
-        figures["rows"] = Quantity(rows, Unit.COUNT)
-        result.notes.append("The table shows the first {rows} of {modules} modules.")
-    add_origin_notes(result, subject, "module")
-    return result
 
 
 def _title(row: ModuleRow) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..model import EvidenceKind
-from .base import Analysis, Cell, Column, Quantity, Result, Unit
+from .base import Analysis, Cell, Column, Result, Unit
 from .operator_calls import NO_OPERATOR, OperatorRow, operator_calls
-from .origin_notes import add_origin_notes, add_shares, share
+from .origin_notes import share
+from .origin_ranking import TOP, ranking
 from .origin_totals import Costs
 from .subject import Subject
 
@@ -21,7 +22,6 @@ COLUMNS = [
     Column("modules", Unit.COUNT),
     Column("moved", Unit.BYTES),
 ]
-TOP = 3
 
 
 def run(subject: Subject) -> Result:
@@ -40,19 +40,18 @@ def run(subject: Subject) -> Result:
     if not named:
         why = index.origins.missing.get("operator", "none was running when they were launched")
         return Result.absent(f"the nodes have no operators: {why}")
-    result = Result(columns=COLUMNS)
-    result.rows = [_row(row, costs) for row in found]
-    result.figures["operators"] = Quantity(len(named), Unit.COUNT)
     without = sum(row.total.nodes for row in found if not row.name)
-    result.figures["operator_nodes"] = Quantity(index.count - without, Unit.COUNT)
-    result.figures["all_nodes"] = Quantity(index.count, Unit.COUNT)
-    top = [(row.name, row.total) for row in named[:TOP]]
-    result.summary = (
-        "{operators} operators launched {operator_nodes} of {all_nodes} nodes; most: "
-        f"{add_shares(result, top, costs)}."
+    return ranking(
+        subject,
+        costs,
+        COLUMNS,
+        [_row(row, costs) for row in found],
+        origin="operator",
+        named="operator",
+        counts=(len(named), index.count - without),
+        summary="{operators} operators launched {operator_nodes} of {all_nodes} nodes; most",
+        top=[(row.name, row.total) for row in named[:TOP]],
     )
-    add_origin_notes(result, subject, "operator")
-    return result
 
 
 def _row(row: OperatorRow, costs: Costs) -> tuple[Cell, ...]:

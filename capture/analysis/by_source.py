@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..model import EvidenceKind
 from ..origin_index import Line
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
-from .origin_notes import add_origin_notes, add_shares, share
+from .base import Analysis, Argument, ArgumentKind, Cell, Column, Result, Unit
+from .origin_notes import share
+from .origin_ranking import TOP, ranking
 from .origin_totals import Costs, everything
 from .source_lines import LineRow, source_lines
 from .subject import Subject
@@ -22,7 +23,6 @@ COLUMNS = [
     Column("shared nodes", Unit.COUNT),
     Column("moved", Unit.BYTES),
 ]
-TOP = 3
 
 
 def run(subject: Subject, rows: int = 1000) -> Result:
@@ -45,24 +45,21 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     ranked = sorted(
         named, key=lambda row: (-row.own_ns, -row.own_nodes, row.line.file, row.line.line)
     )
-    result = Result(columns=COLUMNS)
-    result.rows = [_row(row, costs) for row in ranked[:rows]]
-    figures = result.figures
-    figures["lines"] = Quantity(len(named), Unit.COUNT)
-    figures["line_nodes"] = Quantity(index.count - found.without.nodes, Unit.COUNT)
-    figures["all_nodes"] = Quantity(index.count, Unit.COUNT)
-    top = []
-    for row in ranked[:TOP]:
-        top.append((place_of(row.line), everything((row.launched, row.backward))))
-    result.summary = (
-        "{lines} lines launched {line_nodes} of {all_nodes} nodes, the backward pass charged to "
-        f"the forward line; most: {add_shares(result, top, costs)}."
+    return ranking(
+        subject,
+        costs,
+        COLUMNS,
+        [_row(row, costs) for row in ranked[:rows]],
+        origin="stack",
+        named="line",
+        counts=(len(named), index.count - found.without.nodes),
+        summary="{lines} lines launched {line_nodes} of {all_nodes} nodes, the backward pass "
+        "charged to the forward line; most",
+        top=[
+            (place_of(row.line), everything((row.launched, row.backward))) for row in ranked[:TOP]
+        ],
+        left_out=len(ranked) > rows,
     )
-    if len(ranked) > rows:
-        figures["rows"] = Quantity(rows, Unit.COUNT)
-        result.notes.append("The table shows the first {rows} of {lines} lines.")
-    add_origin_notes(result, subject, "stack")
-    return result
 
 
 def place_of(line: Line) -> str:
