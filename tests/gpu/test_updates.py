@@ -55,7 +55,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     done = subprocess.run(
         [*command, "ladder.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", ""))),
+        },
         capture_output=True,
         text=True,
         timeout=240,
