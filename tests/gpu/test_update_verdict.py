@@ -79,7 +79,13 @@ class Report:
             "agree": sum(entry["agrees"] for entry in pairs.values()),
             "explained": sum("explanation" in entry for entry in pairs.values()),
         }
-        document = {**self._environment, "counts": counts, "not_asked": UNASKED, "pairs": pairs}
+        missing = {name: "it was not built in this run" for name in PAIRS if name not in found}
+        document = {
+            **self._environment,
+            "counts": counts,
+            "not_asked": UNASKED | missing,
+            "pairs": pairs,
+        }
         text = json.dumps(document, indent=1) + "\n"
         REPORT.write_text(text, encoding="utf-8")
         beside = os.environ.get("GPU_REPORT")
