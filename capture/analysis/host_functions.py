@@ -22,7 +22,11 @@ WHY = (
     "crashes the process, or runs something else. Keep the callback, and what its user data points "
     "at, for as long as the graph, or hand them over with cuGraphRetainUserObject."
 )
-DATA = "What the user data points at is not known, so nothing is said about who owns that."
+DATA = (
+    "What the user data points at is not known, so nothing is said about who owns that. A function "
+    "of a library counts as kept, also where it calls on what the user data names: cuda.bindings "
+    "hands a callback of the script over that way."
+)
 DIED_BEFORE = "its owner died before a replay"
 NO_OWNER = "no living object that CUDA could call has this address"
 

@@ -29,9 +29,9 @@ HEAD = """
         return torch.cuda.current_stream().cuda_stream
 
     def call(function):
-        address = ctypes.cast(function, ctypes.c_void_p).value
-        error = runtime.cudaLaunchHostFunc(handle(), runtime.cudaHostFn_t(address), 0)
-        assert int(error[0]) == 0, error
+        # cuda.bindings would put a function of its own in between.
+        launch = ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc
+        assert launch(ctypes.c_void_p(handle()), function, None) == 0
 
     def capture(function, *args, **options):
         graph = torch.cuda.CUDAGraph(**options)
