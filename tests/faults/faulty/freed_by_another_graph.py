@@ -1,7 +1,7 @@
 """Allocate in one graph and free in another: neither can be launched twice alone.
 
 finding: memory_nodes
-severity: notice
+severity: warning
 graph: each
 node: mem_alloc mem_free
 """

@@ -2,7 +2,7 @@
 
 alone: yes
 finding: freed_later
-severity: notice
+severity: warning
 text: gradient of Linear: weight
 others: allowed
 """

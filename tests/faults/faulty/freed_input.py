@@ -1,7 +1,7 @@
 """Free the input of a graph after the capture.
 
 finding: freed_later
-severity: notice
+severity: warning
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Drop the pinned tensor that a graph copies from.
 
 finding: host_memory
-severity: notice
+severity: warning
 text: source
 node: memcpy
 """

@@ -1,7 +1,7 @@
 """Load an optimizer's state after its step was captured.
 
 finding: freed_later
-severity: notice
+severity: warning
 text: exp_avg
 """
 

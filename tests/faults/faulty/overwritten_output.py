@@ -1,7 +1,7 @@
 """Replay a graph that writes over the output of another one before it is read.
 
 finding: overwritten_outputs
-severity: notice
+severity: warning
 graph: 1
 """
 

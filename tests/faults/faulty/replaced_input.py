@@ -1,7 +1,7 @@
 """Put the next batch into the variable of the input, and not into its tensor.
 
 finding: freed_later
-severity: notice
+severity: warning
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Capture a function of a converted input that nobody keeps.
 
 finding: freed_later
-severity: notice
+severity: warning
 """
 
 import torch
