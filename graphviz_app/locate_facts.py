@@ -99,10 +99,17 @@ def _arguments(subject: Subject, position: int, path: str, found: Culprit) -> No
         found.notes.append("Where its arguments lead is not known: memory was not looked at.")
         return
     pointers = [one for one in subject.pointers_at.get(position, ()) if one.word.node == path]
-    for pointer in pointers[:MOST_POINTERS]:
+    # Argument structures hold leftovers of the stack: what is a guess and leads nowhere is none.
+    leading = [one for one in pointers if one.place.kind != "unresolved" or not one.word.guess]
+    for pointer in leading[:MOST_POINTERS]:
         found.arguments.append(_leads(subject, pointer))
-    if len(pointers) > MOST_POINTERS:
-        found.notes.append(f"and {len(pointers) - MOST_POINTERS} more addresses")
+    if len(leading) > MOST_POINTERS:
+        found.notes.append(f"and {len(leading) - MOST_POINTERS} more addresses")
+    if len(leading) < len(pointers):
+        found.notes.append(
+            f"{len(pointers) - len(leading)} more words look like addresses and lead nowhere that "
+            f"is known: numbers, as a rule"
+        )
 
 
 def _leads(subject: Subject, pointer: Pointer) -> str:
@@ -110,8 +117,7 @@ def _leads(subject: Subject, pointer: Pointer) -> str:
     assert memory is not None
     word, place = pointer
     if place.kind == "unresolved":
-        what = "no memory that is known" if not word.guess else "nowhere: a number, perhaps"
-        return f"{argument_of(pointer)}: 0x{word.address:x}, {what}"
+        return f"{argument_of(pointer)}: 0x{word.address:x}, no memory that is known"
     inside = f" + {bytes_text(word.address - place.start)}" if word.address > place.start else ""
     name = f" ({place.name})" if place.name else ""
     line = allocated_at(memory, place.stack)
