@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -13,6 +14,7 @@ from . import format as text
 
 PLACES = (" at", " by")
 """How names of columns end whose texts are lines of a script: several of them can be in a row."""
+_LONG_PLACE = re.compile(r"^.*[/\\]([^/\\]+[/\\][^/\\]+:\d+(?: \S+)?)$")
 SHARES = ("share", "tail", "occupancy", "utilisation")
 """Words in the name of a ratio that say that it is a part of a whole, and no factor."""
 
@@ -81,6 +83,17 @@ def value_text(name: str, value: Any, unit: Unit) -> str:
     return quantity_text(value, str(unit))
 
 
+def short_place(value: str) -> str:
+    """Return a line of a script with the end of its path alone; other texts as they are.
+
+    Examples
+    --------
+    >>> short_place("/home/me/project/serve/model.py:65 main"), short_place("handed out again")
+    ('serve/model.py:65 main', 'handed out again')
+    """
+    return _LONG_PLACE.sub(r"\1", value)
+
+
 def row_text(result: Result, row: int, leave_out: Collection[str] = ()) -> str:
     """Return a row of a result in one line, without its graph, its node and how sure it is.
 
@@ -99,7 +112,7 @@ def row_text(result: Result, row: int, leave_out: Collection[str] = ()) -> str:
             continue
         if cell is None or cell == "":
             continue
-        value = value_text(column.name, cell, column.unit)
+        value = short_place(value_text(column.name, cell, column.unit))
         named = column.unit is Unit.COUNT or column.name.endswith(PLACES)
         parts.append(f"{column.name}: {value}" if named else value)
     return " · ".join(parts)

@@ -22,6 +22,7 @@ from . import details
 from .facts import Children
 from .findings_table import SHAPES, absent, find
 from .links import go_link
+from .origin_panel import source_link
 from .prose import prose
 
 MOST_FRAMES = 30
@@ -71,7 +72,7 @@ def in_full(context: Context, found: Findings, item: Finding) -> Children:
     kind = f"{SHAPES[item.severity]} {item.severity}{sure}"
     parts: Children = [details.heading(kind, found.kinds[item.analysis].title)]
     shown = [
-        Fact(name, value, mono=bool(_ADDRESS.fullmatch(value)))
+        Fact(name, result_text.short_place(value), mono=bool(_ADDRESS.fullmatch(value)))
         for name, value in found.cells(item).items()
         if name not in ("confidence",)
     ]
@@ -96,36 +97,47 @@ def _stacks(context: Context, found: Findings, item: Finding) -> Children:
         with context.store.reading:
             recording = context.store.get(context.state.recording).recording
             memory = recording.memory(item.graph)
+            origins = recording.origins(item.graph)
             later = laters(recording, []).get(recording.graphs[item.graph].process or 0)
     except GraphLensError:
         return []
     if memory is None:
         return []
+    files = {frame.file for frame in origins.frames if frame.kind == "user"} if origins else set()
     places = Memories(memory)
     parts: Children = []
     for address in dict.fromkeys(addresses):
         place = places.find(int(address, 16))
-        stacks = [("Allocated", _frames(memory, place.stack))]
+        stacks: list[tuple[str, MemoryMap, int]] = [("Allocated", memory, place.stack)]
         if later is not None and later.snapshot.frees is not None and place.kind == "block":
             frees = later.snapshot.frees
             fate = later.fate(place.start, device_of(memory, place.number), captured_us(memory))
             if fate is not None and fate.row >= 0:
                 stacks += [
-                    ("Freed", _frames(later.snapshot, frees.stack[fate.row])),
-                    ("Handed out again", _frames(later.snapshot, frees.reused_stack[fate.row])),
+                    ("Freed", later.snapshot, frees.stack[fate.row]),
+                    ("Handed out again", later.snapshot, frees.reused_stack[fate.row]),
                 ]
-        for what, frames in stacks:
+        for what, table, stack in stacks:
+            frames = _frames(context, files, table, stack)
             if frames:
                 title = html.H3(f"{what} at, {address}", title="From torch's memory history")
                 parts.append(html.Section([title, html.Ol(frames, className="finding-stack mono")]))
     return parts
 
 
-def _frames(memory: MemoryMap, stack: int) -> list[Any]:
+def _frames(context: Context, files: set[str], memory: MemoryMap, stack: int) -> list[Any]:
+    """Return the frames of a stack, those in files with nodes as links to the page of source."""
     if not 0 <= stack < len(memory.stacks):
         return []
-    frames = [memory.frames[at] for at in memory.stacks[stack]]
-    return [html.Li(f"{f.file}:{f.line} {f.function}") for f in frames[:MOST_FRAMES]]
+    rows = []
+    for frame in [memory.frames[at] for at in memory.stacks[stack]][:MOST_FRAMES]:
+        where = f"{frame.file}:{frame.line}"
+        short = result_text.short_place(where)
+        linked = frame.file in files
+        place = source_link(context, frame.file, frame.line, short) if linked else short
+        rest = f" {frame.function}"
+        rows.append(html.Li([place, rest] if linked else f"{place}{rest}", title=where))
+    return rows
 
 
 def _ways(context: Context, found: Findings, item: Finding) -> Any:

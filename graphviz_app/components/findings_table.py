@@ -86,7 +86,7 @@ def grid(data: list[dict[str, Any]]) -> Component:
             "field": "title",
             "headerName": "Finding",
             "cellRenderer": "NodeLink",
-            "minWidth": 190,
+            "minWidth": 240,
             "flex": 2,
             **words,
         },

@@ -95,10 +95,10 @@ def _lines(context: Context, found: NodeOrigin, rows: Children) -> None:
         _row(rows, "", counted(len(found.lines) - len(shown), "more line"))
 
 
-def source_link(context: Context, file: str, line: int) -> Component:
-    """Return a link to a line on the source page."""
+def source_link(context: Context, file: str, line: int, label: str = "") -> Component:
+    """Return a link to a line on the source page, with the file's name unless it has a label."""
     changes = {"page": "source", "view": f"{file}:{line}", "search": ""}
-    return go_link(context, f"{base_name(file)}:{line}", changes, title=f"{file}:{line}")
+    return go_link(context, label or f"{base_name(file)}:{line}", changes, title=f"{file}:{line}")
 
 
 def _modules(context: Context, index: OriginIndex, found: NodeOrigin, rows: Children) -> None:

@@ -247,6 +247,8 @@ def _bars(
         "base": list(base),
         "x": list(width),
         "y": list(y),
+        # Or each trace would have bars as high as its own least distance allows.
+        "width": 0.75,
         "marker": {"color": colour, "line": {"width": 0.5, "color": "rgba(127,127,127,0.6)"}},
         "hovertext": list(hover),
         "hoverinfo": "text",

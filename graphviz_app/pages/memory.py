@@ -19,6 +19,7 @@ from .. import result_text
 from ..components import result_view
 from ..components.facts import fact_head
 from ..components.memory_blocks import blocks_table
+from ..components.memory_later import freed_later
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..components.view_switch import view_switch
@@ -123,6 +124,7 @@ def _graph(context: Context) -> list[Component]:
         html.Dl([fact_head(fact) for fact in _facts(pools)], className="head-facts"),
         *_caution(memory),
         html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
+        *freed_later(context),
         *_map(memory, rows),
         *_pool(memory, len(subject.graph)),
         html.H3(

@@ -20,6 +20,7 @@ from graphviz_app.components.node_findings import of_node
 from graphviz_app.context import Context
 from graphviz_app.findings import Findings
 from graphviz_app.marks_route import marks_at
+from graphviz_app.pages import memory as memory_page
 from graphviz_app.pages.findings import layout
 from graphviz_app.state import ViewState
 from graphviz_app.store import Store
@@ -160,6 +161,8 @@ def test_memory_that_changed_hands_has_all_its_stacks_and_its_words_say_what_the
     assert "freed at: work.py:7 main" in words
     assert "Net: weight" in str(of_node(Context(opened, state), 1))
     assert "signature is not known" not in str(search.findings.result(item).notes)
+    told = str(memory_page.layout(Context(opened, state.but(page="memory", view=""))))
+    assert "1 block that nodes point into was freed" in told
 
 
 def test_nodes_of_a_graph_are_marked_by_their_severity(store: Store) -> None:
