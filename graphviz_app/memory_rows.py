@@ -14,6 +14,7 @@ from capture.memory_map import STATES, Memory, MemoryMap
 
 from . import format as text
 from .facts import Fact, Section
+from .result_text import short_place
 
 MOST_ROWS = 2_000
 MOST_IN_PANEL = 40
@@ -182,7 +183,7 @@ def _note(memory: Memory, item: Pointer) -> str:
         words.append(wrong)
     line = allocated_at(memory, place.stack)
     if line:
-        words.append(f"allocated at {line}")
+        words.append(f"allocated at {short_place(line)}")
     return " · ".join(words)
 
 
