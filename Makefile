@@ -39,11 +39,15 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy
 
 # The shipped recordings; commit what this makes. Needs a GPU and torch.
+MEASURE = {"bench":true,"replays":30,"nodes":true,"most_graphs":16,"seconds":1.5}
+
 samples:
 	for name in $(SAMPLES); do \
-	  $(PYTHON) -m graphviz_app record --force -o graphviz_app/samples/$$name.cgl \
-	    examples/$$name.py || exit 1; \
+	  CGLENS_MEASURE='$(MEASURE)' $(PYTHON) -m graphviz_app record --force --store-sources \
+	    --memory-stacks -o graphviz_app/samples/$$name.cgl examples/$$name.py || exit 1; \
 	done
+	$(PYTHON) -m graphviz_app record --force --store-sources --memory-stacks \
+	  -o graphviz_app/samples/stale_input.cgl examples/stale_input.py
 
 gpu-test:
 	REQUIRE_GPU=1 GPU_REPORT=tests/gpu/report.json $(PYTHON) -m pytest tests/gpu -q -n 8 -p no:benchmark

@@ -35,6 +35,7 @@ def test_every_sample_and_workload_is_there() -> None:
         "batch_sizes",
         "compiled",
         "fork_join",
+        "stale_input",
         "train_step",
         "transformer_inference",
     }

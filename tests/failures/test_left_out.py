@@ -38,10 +38,7 @@ def test_operators_that_launch_nothing(name: str) -> None:
 
 
 def test_tensors_of_another_gpu_are_told_from_those_of_this_one() -> None:
-    first, second = (
-        SimpleNamespace(is_cuda=True, get_device=lambda at=at: at)
-        for at in (0, 1)
-    )
+    first, second = (SimpleNamespace(is_cuda=True, get_device=lambda at=at: at) for at in (0, 1))
     on_host = SimpleNamespace(is_cuda=False)
     assert other_device([on_host, 2.0, second], 0) == 1
     assert other_device([[on_host, first], second], 0) == -1

@@ -11,7 +11,7 @@ import capture
 from graphviz_app import cli
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "tests" / "data" / "memory" / "stale_input.cgl"
+STORED = ROOT / "graphviz_app" / "samples" / "stale_input.cgl"
 HEADING = "## A stale pointer, from symptom to line"
 
 
