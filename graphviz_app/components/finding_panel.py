@@ -61,7 +61,8 @@ def _summary(context: Context, found: Findings) -> Children:
     if missing:
         parts.append(html.Section([html.H3("Not looked for"), html.Ul(missing, className="notes")]))
     faster = go_link(context, "Analyses", {"page": "analyses", "view": "", "search": ""})
-    parts.append(html.P(["What could be faster is on the page ", faster, "."], className="absent"))
+    words = html.P(["What could be faster is on the page ", faster, "."], className="absent")
+    parts.append(html.Section(words))
     return parts
 
 
