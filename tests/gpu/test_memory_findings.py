@@ -115,7 +115,8 @@ def test_an_output_that_the_other_graph_of_its_pool_writes_over(faults: Recorded
     result, rows = said(faults, "overwritten_outputs")
     (row,) = rows
     assert index(faults, row) == 3
-    assert row["times"] == 3
+    # Of three; a replay that starts late leaves time in which somebody could have read it.
+    assert row["times"] in (2, 3)
     assert str(row["kernel"]).startswith("add ")
     assert result.severity is Severity.WARNING
 
