@@ -58,6 +58,10 @@ WHY = (
     "to be kept before the graph goes, or take its numbers with item() or cpu(), and drop the rest."
 )
 
+MEASURED = (
+    "Pools of graphs that were replayed again to be measured are left out: measuring keeps memory."
+)
+
 Pool = tuple[int, int]
 
 
@@ -68,7 +72,12 @@ def _gone_pools(recording: Recording, process: int, replays: Replays) -> dict[Po
         if info.pool not in (None, COMMON_POOL) and (info.process or 0) == process:
             assert info.pool is not None
             users.setdefault(info.pool, []).append(key)
-    return {pool: keys for pool, keys in users.items() if all(replays.is_gone(key) for key in keys)}
+    measured = set(recording.benchmarked)
+    return {
+        pool: keys
+        for pool, keys in users.items()
+        if all(replays.is_gone(key) for key in keys) and measured.isdisjoint(keys)
+    }
 
 
 def _kept(snapshot: Snapshot, pools: Mapping[Pool, list[str]]) -> dict[int, Pool]:
@@ -121,6 +130,8 @@ def run(recording: Recording, rows: int = 1000) -> Result:
         if result.notes:
             return Result.absent(result.notes[0].rstrip("."))
         return Result.absent(why_no_memory(recording, NO_MEMORY))
+    if recording.benchmarked:
+        result.notes.append(MEASURED)
     replays = Replays(recording)
     pools = blocks = reserved = allocated = workspaces = 0
     for process, later in found.items():
