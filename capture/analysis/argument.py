@@ -69,6 +69,20 @@ class Argument:
         return found
 
 
+def rows_argument(what: str = "rows", default: int = 1000) -> Argument:
+    """Return the argument of how many rows a table has at most.
+
+    Parameters
+    ----------
+    what : str, optional
+        What a row stands for, in the plural.
+    default : int, optional
+    """
+    return Argument(
+        "rows", ArgumentKind.INTEGER, default, f"most {what} in the table", Unit.COUNT, minimum=0
+    )
+
+
 _EXPECTED = {
     ArgumentKind.INTEGER: "a whole number",
     ArgumentKind.NUMBER: "a finite number",

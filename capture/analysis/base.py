@@ -15,7 +15,7 @@ from enum import StrEnum
 import msgspec
 
 from ..model import EvidenceKind
-from .argument import Argument, ArgumentKind
+from .argument import Argument, ArgumentKind, rows_argument
 from .units import Unit
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Series",
     "Severity",
     "Unit",
+    "rows_argument",
 ]
 
 Cell = int | float | str | None

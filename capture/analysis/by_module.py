@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Result, Unit
+from .base import Analysis, Cell, Column, Result, Unit, rows_argument
 from .module_tree import ModuleRow, module_tree
 from .origin_notes import share
 from .origin_ranking import TOP, ranking
@@ -87,7 +87,5 @@ ANALYSIS = Analysis(
     description="Which modules of the model launched the nodes, and what they take.",
     run=run,
     uses=(EvidenceKind.ORIGINS, EvidenceKind.TIMINGS),
-    arguments=(
-        Argument("rows", ArgumentKind.INTEGER, 1000, "most rows of the table", Unit.COUNT, 0),
-    ),
+    arguments=(rows_argument(),),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import EvidenceKind
 from ..origin_index import Line
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Result, Unit
+from .base import Analysis, Cell, Column, Result, Unit, rows_argument
 from .origin_notes import share
 from .origin_ranking import TOP, ranking
 from .origin_totals import Costs, everything
@@ -95,7 +95,5 @@ ANALYSIS = Analysis(
     description="Which lines of the source launched the nodes, and what they take.",
     run=run,
     uses=(EvidenceKind.ORIGINS, EvidenceKind.TIMINGS),
-    arguments=(
-        Argument("rows", ArgumentKind.INTEGER, 1000, "most rows of the table", Unit.COUNT, 0),
-    ),
+    arguments=(rows_argument(),),
 )

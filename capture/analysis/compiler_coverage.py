@@ -9,8 +9,6 @@ from ..model import GraphInfo, Recording
 from ..outside import Compilation
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -18,6 +16,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .stored import readable
 
@@ -157,9 +156,5 @@ ANALYSIS = Analysis(
     run=run,
     scope=Scope.RECORDING,
     overview=True,
-    arguments=(
-        Argument(
-            "rows", ArgumentKind.INTEGER, 200, "most rows in the table", Unit.COUNT, minimum=0
-        ),
-    ),
+    arguments=(rows_argument(default=200),),
 )

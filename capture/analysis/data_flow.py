@@ -6,7 +6,15 @@ from collections import Counter
 
 from ..memory.flow import Flow
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
+from .base import (
+    Analysis,
+    Cell,
+    Column,
+    Quantity,
+    Result,
+    Unit,
+    rows_argument,
+)
 from .schedule import CYCLE
 from .subject import Subject
 
@@ -85,9 +93,5 @@ ANALYSIS = Analysis(
     run=run,
     needs=(EvidenceKind.MEMORY,),
     uses=(EvidenceKind.WRITES,),
-    arguments=(
-        Argument(
-            "rows", ArgumentKind.INTEGER, 1000, "most pairs in the table", Unit.COUNT, minimum=0
-        ),
-    ),
+    arguments=(rows_argument("pairs"),),
 )

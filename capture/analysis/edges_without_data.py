@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..memory.flow import links_of
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Column, Quantity, Result, Unit
+from .base import Analysis, Column, Quantity, Result, Unit, rows_argument
 from .order import levels
 from .schedule import CYCLE
 from .subject import Subject
@@ -107,9 +107,5 @@ ANALYSIS = Analysis(
     run=run,
     needs=(EvidenceKind.MEMORY,),
     uses=(EvidenceKind.WRITES,),
-    arguments=(
-        Argument(
-            "rows", ArgumentKind.INTEGER, 1000, "most edges in the table", Unit.COUNT, minimum=0
-        ),
-    ),
+    arguments=(rows_argument("edges"),),
 )

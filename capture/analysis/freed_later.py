@@ -9,8 +9,6 @@ from ..memory_map import Memory
 from ..model import Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -18,6 +16,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .later import (
     ALLOCATED,
@@ -254,15 +253,6 @@ ANALYSIS = Analysis(
     description="What graphs point into, and was freed while they could still be replayed.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows",
-            ArgumentKind.INTEGER,
-            1000,
-            "most blocks in the table",
-            Unit.COUNT,
-            minimum=0,
-        ),
-    ),
+    arguments=(rows_argument("blocks"),),
     finding=True,
 )

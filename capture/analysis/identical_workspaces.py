@@ -8,8 +8,6 @@ from ..memory_map import Memory
 from ..model import Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -17,6 +15,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .later import (
     captured_us,
@@ -187,15 +186,6 @@ ANALYSIS = Analysis(
     description="Which graphs hold a cuBLAS workspace of equal size each, and what one would save.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows",
-            ArgumentKind.INTEGER,
-            1000,
-            "most rows in the table",
-            Unit.COUNT,
-            minimum=0,
-        ),
-    ),
+    arguments=(rows_argument(),),
     finding=True,
 )

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Column, Quantity, Result, Severity, Unit
+from .base import (
+    Analysis,
+    Argument,
+    ArgumentKind,
+    Column,
+    Quantity,
+    Result,
+    Severity,
+    Unit,
+    rows_argument,
+)
 from .caveats import add_sample_caveats, add_timing_caveats
 from .launch_shape import launch_shape
 from .schedule import CYCLE
@@ -224,8 +234,6 @@ ANALYSIS = Analysis(
             Unit.COUNT,
             minimum=2,
         ),
-        Argument(
-            "rows", ArgumentKind.INTEGER, 200, "most pairs in the table", Unit.COUNT, minimum=0
-        ),
+        rows_argument("pairs", default=200),
     ),
 )

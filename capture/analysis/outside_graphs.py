@@ -7,8 +7,6 @@ from ..names import short
 from ..outside import INSIDE, Outside
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -16,6 +14,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .stored import readable
 
@@ -141,9 +140,5 @@ ANALYSIS = Analysis(
     run=run,
     scope=Scope.RECORDING,
     overview=True,
-    arguments=(
-        Argument(
-            "rows", ArgumentKind.INTEGER, 100, "most rows in the table", Unit.COUNT, minimum=0
-        ),
-    ),
+    arguments=(rows_argument(default=100),),
 )

@@ -10,8 +10,6 @@ from ..memory_map import COMMON_POOL, Snapshot
 from ..model import Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -19,6 +17,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .later import (
     ALLOCATED,
@@ -251,15 +250,6 @@ ANALYSIS = Analysis(
     description="Which private pools outlive their graphs because something in them is kept.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows",
-            ArgumentKind.INTEGER,
-            1000,
-            "most blocks in the table",
-            Unit.COUNT,
-            minimum=0,
-        ),
-    ),
+    arguments=(rows_argument("blocks"),),
     finding=True,
 )

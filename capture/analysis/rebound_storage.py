@@ -10,8 +10,6 @@ from ..memory_map import Memory
 from ..model import Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -19,6 +17,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .later import (
     Fate,
@@ -258,15 +257,6 @@ ANALYSIS = Analysis(
     description="Which weights, buffers, states and inputs no longer are what a graph uses.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows",
-            ArgumentKind.INTEGER,
-            1000,
-            "most rows in the table",
-            Unit.COUNT,
-            minimum=0,
-        ),
-    ),
+    arguments=(rows_argument(),),
     finding=True,
 )

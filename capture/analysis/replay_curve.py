@@ -12,8 +12,6 @@ from ..errors import FormatError
 from ..model import GraphInfo, Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -21,6 +19,7 @@ from .base import (
     Scope,
     Series,
     Unit,
+    rows_argument,
 )
 from .stored_benchmark import median_ns
 
@@ -219,9 +218,5 @@ ANALYSIS = Analysis(
     description="What a replay of every graph takes, as a curve over what their labels count.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows", ArgumentKind.INTEGER, 1000, "most graphs in the table", Unit.COUNT, minimum=0
-        ),
-    ),
+    arguments=(rows_argument("graphs"),),
 )

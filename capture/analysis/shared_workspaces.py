@@ -8,8 +8,6 @@ from ..memory_map import Memory
 from ..model import Recording
 from .base import (
     Analysis,
-    Argument,
-    ArgumentKind,
     Cell,
     Column,
     Quantity,
@@ -17,6 +15,7 @@ from .base import (
     Scope,
     Severity,
     Unit,
+    rows_argument,
 )
 from .later import (
     Fate,
@@ -211,15 +210,6 @@ ANALYSIS = Analysis(
     description="Which cuBLAS workspaces of several graphs were freed while these were alive.",
     run=run,
     scope=Scope.RECORDING,
-    arguments=(
-        Argument(
-            "rows",
-            ArgumentKind.INTEGER,
-            1000,
-            "most rows in the table",
-            Unit.COUNT,
-            minimum=0,
-        ),
-    ),
+    arguments=(rows_argument(),),
     finding=True,
 )

@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 from ..errors import LookupFailed
 from ..model import EvidenceKind
-from .base import Analysis, Argument, ArgumentKind, Cell, Column, Quantity, Result, Unit
+from .base import (
+    Analysis,
+    Argument,
+    ArgumentKind,
+    Cell,
+    Column,
+    Quantity,
+    Result,
+    Unit,
+    rows_argument,
+)
 from .caveats import add_timing_caveats
 from .gains import gains_if_free
 from .gaps import learn_gaps
@@ -239,9 +249,7 @@ ANALYSIS = Analysis(
             None,
             "nodes to make free together; without it each node is made free alone",
         ),
-        Argument(
-            "rows", ArgumentKind.INTEGER, 200, "most nodes in the table", Unit.COUNT, minimum=0
-        ),
+        rows_argument("nodes", default=200),
         Argument(
             "gap_ns",
             ArgumentKind.INTEGER,
