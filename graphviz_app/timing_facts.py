@@ -224,7 +224,7 @@ def replay_facts(subject: Subject) -> list[Fact]:
                 text.duration_text(untraced),
                 f"{untraced:,} ns",
                 f"median of {text.counted(len(timings.untraced_replay_ns), 'replay')}, from an "
-                "event before to one after it: the launch is in it where the GPU had to wait for that",
+                "event before to one after it: the launch is in it where the GPU waited for it",
             )
         )
     if timings.dropped_records:
