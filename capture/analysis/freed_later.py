@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..memory.pointers import Memories
 from ..memory_map import Memory
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -39,7 +40,6 @@ from .pointing import (
     surest,
 )
 from .replayed import Replays
-from .subject import NO_MEMORY
 
 COLUMNS = [
     Column("graph", Unit.GRAPH),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..memory_map import Memory
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -28,7 +29,6 @@ from .pointing import (
     pointing,
     surest,
 )
-from .subject import NO_MEMORY
 from .workspaces import Candidate, candidates, sizes_of, users
 
 COLUMNS = [

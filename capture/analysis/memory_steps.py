@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..memory.sums import Step, step
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import Analysis, Cell, Column, Quantity, Result, Scope, Series, Unit
 from .stored import OF_GRAPH, readable
-from .subject import NO_MEMORY
 
 COLUMNS = [
     Column("graph", Unit.TEXT),

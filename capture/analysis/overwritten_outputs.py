@@ -6,6 +6,7 @@ from ..memory.directions import READ
 from ..memory.pointers import Pointer
 from ..memory_map import Memory
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -32,7 +33,6 @@ from .pointing import (
 )
 from .pool_order import Output, Overwriting, overwritings, sharing
 from .replayed import Replays
-from .subject import NO_MEMORY
 from .workspaces import sizes_of
 
 COLUMNS = [

@@ -8,6 +8,7 @@ from ..memory.pointers import Memories
 from ..memory.sums import pool_sums
 from ..memory_map import COMMON_POOL, Snapshot
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -33,7 +34,6 @@ from .pointing import (
     pointing,
 )
 from .replayed import Replays
-from .subject import NO_MEMORY
 from .workspaces import sizes_of, users
 
 COLUMNS = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..memory.sums import PoolSum, against_torch, pool_sums
 from ..memory_map import COMMON_POOL
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import Analysis, Cell, Column, Quantity, Result, Scope, Severity, Unit
 from .stored import OF_PROCESS, readable
-from .subject import NO_MEMORY
 
 COLUMNS = [
     Column("pool", Unit.TEXT),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..memory.pointers import Memories, Place, Pointer
 from ..memory_map import Memory
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -34,7 +35,6 @@ from .pointing import (
     pointing,
 )
 from .replayed import Replays
-from .subject import NO_MEMORY
 
 COLUMNS = [
     Column("graph", Unit.GRAPH),

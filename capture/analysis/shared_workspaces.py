@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..memory_map import Memory
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -32,7 +33,6 @@ from .pointing import (
     surest,
 )
 from .replayed import Replays
-from .subject import NO_MEMORY
 from .workspaces import Candidate, candidates, sizes_of, users
 
 COLUMNS = [

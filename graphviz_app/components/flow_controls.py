@@ -5,7 +5,8 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
-from capture.analysis.subject import NO_MEMORY, Subject
+from capture.analysis.absent import NO_MEMORY
+from capture.analysis.subject import Subject
 from capture.memory.accesses import Access, direction_text
 from capture.memory.directions import HOW
 from capture.memory.flow import Flow

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from capture.analysis import Subject
-from capture.analysis.subject import NO_TIMINGS
+from capture.analysis.absent import NO_TIMINGS
 from capture.errors import LookupFailed
 from capture.model import EvidenceKind, Graph
 
