@@ -22,7 +22,7 @@ for depth in (3, 1):
         outputs += [hidden, hidden.sum(-1)]
     graphs.append(graph)
 torch.cuda.synchronize()
-for _ in range(20):
+for _ in range(6):  # few: where a busy machine pauses in between, an output may have been read
     for graph in reversed(graphs):
         graph.replay()
 total = sum(output.sum().item() for output in outputs)
