@@ -105,7 +105,8 @@ def create_app(store: Store, settings: Settings | None = None) -> Dash:
         assets_folder=str(assets_folder()),
         url_base_pathname=prefix,
         title=TITLE,
-        assets_ignore=r"^theme-early\.js$",
+        # The canvases load their own modules: as tags they would be loaded and run twice.
+        assets_ignore=r"^theme-early\.js$|\.mjs$",
         update_title="",
         serve_locally=True,
         add_log_handler=False,
