@@ -13,13 +13,13 @@ from capture.model import EvidenceKind, Recording
 from . import comparison, timing_facts
 from .compared import Compared
 from .facts import Section
+from .fields import label_text
 from .format import (
     ABSENT,
     bytes_text,
     command_text,
     count_text,
     duration_text,
-    label_text,
     moment_text,
     signed_bytes_text,
     signed_duration_text,

@@ -9,7 +9,7 @@ from typing import Any
 from capture.model import Evidence, EvidenceKind, GraphInfo, Place
 
 from . import format as text
-from .format import Shown, show
+from .fields import Shown, show
 
 
 @dataclass(frozen=True)

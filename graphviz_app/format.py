@@ -1,17 +1,12 @@
-"""Units become text here and nowhere else: bytes, times, counts, addresses, field names.
+"""Units become text here and nowhere else: bytes, times, counts, addresses.
 
-Numbers get three significant digits and their unit; :class:`Shown` carries the exact value for
-the hover text.
+Numbers get three significant digits and their unit; ``exact_*`` texts, for the hover, keep all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from enum import Enum
-from typing import Any, NamedTuple
-
-import msgspec
 
 ABSENT = "\N{EN DASH}"
 """Stands for a value that is not known."""
@@ -19,27 +14,6 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIME = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
-_WORDS = {
-    "gpu": "GPU",
-    "gpus": "GPUs",
-    "cuda": "CUDA",
-    "id": "id",
-    "ptx": "PTX",
-    "l2": "L2",
-    "pid": "pid",
-    "lod": "LOD",
-}
-
-
-class Shown(NamedTuple):
-    """One field, ready for the screen."""
-
-    label: str
-    text: str
-    exact: str
-    """The value without rounding, for the hover text; empty when `text` is exact already."""
-    mono: bool = False
-    """Whether it is an address, a handle or a symbol."""
 
 
 def three_digits(value: float) -> str:
@@ -69,11 +43,27 @@ def bytes_text(size_bytes: int | None) -> str:
     """
     if size_bytes is None:
         return ABSENT
-    value, unit = float(size_bytes), 0
-    while abs(value) >= 999.5 and unit < len(_BINARY) - 1:
-        value /= 1024
+    return _scaled_text(float(size_bytes), _BINARY, 1024)
+
+
+def _scaled_text(value: float, units: tuple[str, ...], step: int) -> str:
+    """Return a value in the largest unit, each `step` times the one before, that keeps it short."""
+    unit = 0
+    while abs(value) >= 999.5 and unit < len(units) - 1:
+        value /= step
         unit += 1
-    return f"{three_digits(value)} {_BINARY[unit]}"
+    return f"{three_digits(value)} {units[unit]}"
+
+
+def exact_bytes_text(size_bytes: int) -> str:
+    """Return a size to the byte, for the hover text.
+
+    Examples
+    --------
+    >>> exact_bytes_text(98_714)
+    '98,714 bytes'
+    """
+    return f"{size_bytes:,} bytes"
 
 
 def bytes_unit(span_bytes: float) -> tuple[str, int]:
@@ -106,6 +96,17 @@ def duration_text(duration_ns: float | None) -> str:
             break
         name, scale = next_name, next_scale
     return f"{three_digits(duration_ns / scale)} {name}"
+
+
+def exact_duration_text(duration_ns: float) -> str:
+    """Return a duration to the nanosecond, for the hover text.
+
+    Examples
+    --------
+    >>> exact_duration_text(1_240_017)
+    '1,240,017 ns'
+    """
+    return f"{duration_ns:,.0f} ns"
 
 
 def signed_duration_text(difference_ns: float) -> str:
@@ -244,11 +245,7 @@ def rate_text(bytes_per_second: float | None) -> str:
     """
     if bytes_per_second is None:
         return ABSENT
-    value, unit = float(bytes_per_second), 0
-    while abs(value) >= 999.5 and unit < len(_DECIMAL) - 1:
-        value /= 1000
-        unit += 1
-    return f"{three_digits(value)} {_DECIMAL[unit]}/s"
+    return f"{_scaled_text(float(bytes_per_second), _DECIMAL, 1000)}/s"
 
 
 def frequency_text(mhz: float | None) -> str:
@@ -313,93 +310,6 @@ def type_text(name: str) -> str:
     ('mem alloc', 'type 17')
     """
     return name.replace("_", " ")
-
-
-def label_text(name: str) -> str:
-    """Return a field's name without its unit.
-
-    Examples
-    --------
-    >>> label_text("dynamic_shared_bytes"), label_text("capture_duration_ns")
-    ('dynamic shared', 'capture duration')
-    """
-    for suffix in ("_bytes", "_ns"):
-        if name.endswith(suffix) and len(name) > len(suffix):
-            name = name[: -len(suffix)]
-    return " ".join(_WORDS.get(word, word) for word in name.split("_") if word)
-
-
-def show(name: str, value: Any) -> Shown:
-    """Return any field of the model as text, by the unit in its name.
-
-    Parameters
-    ----------
-    name : str
-        ``*_bytes``, ``*_ns``, ``*address`` and ``*handle`` (also in the plural) have units.
-    value : object
-
-    Examples
-    --------
-    >>> show("size_bytes", 4096)
-    Shown(label='size', text='4 KiB', exact='4,096 bytes', mono=False)
-    """
-    label = label_text(name)
-    if isinstance(value, bool) or value is None or not isinstance(value, int):
-        return _show_other(label, name, value)
-    if name.endswith("_bytes"):
-        return Shown(label, bytes_text(value), f"{value:,} bytes")
-    if name.endswith("_unix_ns"):
-        return Shown(label.removesuffix(" unix"), moment_text(value), f"{value:,} ns after 1970")
-    if name.endswith("_ns"):
-        return Shown(label, duration_text(value), f"{value:,} ns")
-    if name.endswith(("address", "handle", "addresses", "handles")):
-        return Shown(label, address_text(value), f"{value:,}", mono=True)
-    return Shown(label, f"{value:,}", "")
-
-
-def _show_other(label: str, name: str, value: Any) -> Shown:
-    if value is None or value == "":
-        return Shown(label, ABSENT, "")
-    if isinstance(value, bool):
-        return Shown(label, "yes" if value else "no", "")
-    if isinstance(value, float):
-        return Shown(label, f"{value:.6g}", repr(value))
-    if isinstance(value, Enum):
-        return Shown(label, str(value.value), "")
-    if isinstance(value, bytes):
-        return Shown(label, hex_text(value), f"{len(value):,} bytes", mono=True)
-    if isinstance(value, msgspec.Struct):
-        value = {field: getattr(value, field) for field in value.__struct_fields__}
-    if isinstance(value, Mapping):
-        parts = (show(str(key), item) for key, item in value.items() if item not in (None, ""))
-        return Shown(label, ", ".join(f"{part.label} {part.text}" for part in parts) or ABSENT, "")
-    if isinstance(value, (list, tuple)):
-        if len(value) == 3 and name in _DIMENSIONS and all(isinstance(item, int) for item in value):
-            return Shown(label, dims_text(value), "")
-        return Shown(label, ", ".join(show(name, item).text for item in value) or ABSENT, "")
-    return Shown(label, str(value), "")
-
-
-_DIMENSIONS = ("grid", "block", "cluster", "cluster_dim", "cluster_dimension")
-
-
-def hex_text(data: bytes, limit: int = 32) -> str:
-    """Return bytes in hexadecimal, eight at a time; what is past `limit` is counted.
-
-    Examples
-    --------
-    >>> hex_text(bytes(10), limit=8)
-    '0000000000000000 … 2 bytes more'
-    """
-    shown = data[:limit]
-    text = " ".join(shown[i : i + 8].hex() for i in range(0, len(shown), 8))
-    more = len(data) - len(shown)
-    return f"{text} … {more:,} bytes more" if more > 0 else text
-
-
-def version_text(version: int | None) -> str:
-    """Return a CUDA version number, ``1000 * major + 10 * minor``, as ``"13.0"``."""
-    return ABSENT if version is None else f"{version // 1000}.{version % 1000 // 10}"
 
 
 def time_unit(span_ns: float) -> tuple[str, int]:

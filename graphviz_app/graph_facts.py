@@ -19,7 +19,7 @@ from .facts import (
     place_text,
     source_of,
 )
-from .format import show
+from .fields import label_text, show
 
 NO_RUN = (
     "This file says nothing about the run it came from: no command, no device, no versions. "
@@ -86,7 +86,7 @@ def _capture_facts(info: GraphInfo) -> list[Fact]:
         value = getattr(info, name)
         if value not in (None, ""):
             shown = str(value) if name in ("label", "thread") else str(value).replace("_", " ")
-            facts.append(Fact(text.label_text(name), shown, "", how))
+            facts.append(Fact(label_text(name), shown, "", how))
     if info.pool is not None:
         facts.append(Fact("pool", f"({info.pool[0]}, {info.pool[1]})", "", how))
     for name in ("capture_duration_ns", "read_duration_ns"):
@@ -120,11 +120,9 @@ def _evidence_section(info: GraphInfo) -> list[Section]:
     for name, entry in info.evidence.items():
         if entry.present:
             cost = "" if entry.cost_ns is None else f", cost {text.duration_text(entry.cost_ns)}"
-            facts.append(Fact(text.label_text(name), f"{entry.how or 'present'}{cost}"))
+            facts.append(Fact(label_text(name), f"{entry.how or 'present'}{cost}"))
         else:
-            facts.append(
-                Fact(text.label_text(name), f"absent: {entry.reason or 'no reason given'}")
-            )
+            facts.append(Fact(label_text(name), f"absent: {entry.reason or 'no reason given'}"))
     return [Section("Evidence", facts)] if facts else []
 
 

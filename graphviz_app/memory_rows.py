@@ -212,7 +212,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                     "last": row.nodes[-1] if row.nodes else "",
                 },
                 "exact": {
-                    "size": f"{row.size_bytes:,} bytes"
+                    "size": text.exact_bytes_text(row.size_bytes)
                     + (f", {row.requested_bytes:,} asked for" if row.requested_bytes else ""),
                 },
                 "links": {},

@@ -42,7 +42,7 @@ def node_section(costs: NodeCosts | None, path: str) -> Section | None:
         if value is not None:
             noise = words == "marginal" and not differs(value, costs.spread_ns)
             shown = text.duration_text(value) + (", noise" if noise else "")
-            facts.append(Fact(words, shown, f"{value:,} ns", hint))
+            facts.append(Fact(words, shown, text.exact_duration_text(value), hint))
     reason = costs.reasons.get(path, "")
     if not facts:
         return Section(

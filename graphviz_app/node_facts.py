@@ -14,7 +14,7 @@ from capture.nodes.memcpy import MemcpyEnd
 
 from . import format as text
 from .facts import FROM_DRIVER, Fact, Section, absence, extra_section, source_of
-from .format import show
+from .fields import label_text, show
 from .parameters import parameter_section
 
 
@@ -44,7 +44,7 @@ def payload_sections(payload: msgspec.Struct, source: str) -> list[Section]:
     for name in payload.__struct_fields__:
         value = getattr(payload, name)
         if isinstance(value, MemcpyEnd):
-            ends.append(Section(text.label_text(name).capitalize(), _present(value, source)))
+            ends.append(Section(label_text(name).capitalize(), _present(value, source)))
         elif _maps(value):
             facts += [
                 Fact.of(show(f"{name} {place}", item), source) for place, item in enumerate(value)
@@ -142,7 +142,7 @@ def _resources(
         value = getattr(kernel, name)
         if value is not None:
             version = f"{value // 10}.{value % 10}"
-            facts.append(Fact(text.label_text(name), version, str(value), source))
+            facts.append(Fact(label_text(name), version, str(value), source))
     return facts + _occupancy(payload, info, recording, source)
 
 

@@ -76,7 +76,7 @@ def totals_cells(
         }
         values |= {name: value or None for name, value in times.items()}
         texts |= {name: text.duration_text(value) if value else "" for name, value in times.items()}
-        exact |= {name: f"{value:,} ns" for name, value in times.items() if value}
+        exact |= {name: text.exact_duration_text(value) for name, value in times.items() if value}
         timed = f"{totals.timed:,} of {totals.nodes:,} nodes timed"
         exact["time"] = f"{totals.time_ns:,} ns; {timed}"
         for name, part, whole in (
@@ -90,7 +90,7 @@ def totals_cells(
     if totals.moved_bytes:
         values["moved"] = totals.moved_bytes
         texts["moved"] = text.bytes_text(totals.moved_bytes)
-        exact["moved"] = f"{totals.moved_bytes:,} bytes"
+        exact["moved"] = text.exact_bytes_text(totals.moved_bytes)
     return values, texts, exact
 
 
@@ -246,7 +246,7 @@ def operator_rows(context: Context, report: OriginReport) -> list[TreeRow]:
             if size_bytes:
                 values["given"] = size_bytes
                 texts["given"] = text.bytes_text(size_bytes)
-                exact["given"] = f"{size_bytes:,} bytes"
+                exact["given"] = text.exact_bytes_text(size_bytes)
             found.append(
                 TreeRow(
                     id=f"o{at}.{number}",

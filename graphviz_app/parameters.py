@@ -7,6 +7,7 @@ from capture.nodes.kernel import KernelPayload
 
 from . import format as text
 from .facts import Section
+from .fields import hex_text
 
 SHOWN_BYTES = 64
 SHOWN_READINGS = 8
@@ -55,7 +56,7 @@ def parameter_rows(arguments: list[Argument]) -> tuple[list[tuple[str, ...]], li
 def _note(argument: Argument, skip: int) -> str:
     raw = bytes.fromhex(argument.raw)
     parts = [argument.declared] if argument.declared else []
-    parts.append(text.hex_text(raw, SHOWN_BYTES))
+    parts.append(hex_text(raw, SHOWN_BYTES))
     others = argument.readings[skip:]
     for reading in others[:SHOWN_READINGS]:
         where = f" at +{reading.offset}" if argument.size_bytes > 8 else ""

@@ -11,7 +11,8 @@ from capture.compare.variations import Variation
 from capture.names import short
 
 from .comparison import ARROW, MOST_PATHS, Section, Table, value_text
-from .format import bytes_text, count_text, counted, duration_text, label_text, three_digits
+from .fields import label_text
+from .format import bytes_text, count_text, counted, duration_text, three_digits
 
 MOST_REASONS = 3
 MOST_SWITCHES = 6

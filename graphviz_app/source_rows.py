@@ -119,7 +119,7 @@ def _charged(context: Context, report: OriginReport, row: LineRow, whole: float)
     if own.moved_bytes:
         values["moved"] = own.moved_bytes
         texts["moved"] = text.bytes_text(own.moved_bytes)
-        exact["moved"] = f"{own.moved_bytes:,} bytes"
+        exact["moved"] = text.exact_bytes_text(own.moved_bytes)
     if own.shared:
         values["shared"] = own.shared
         texts["shared"] = text.count_text(own.shared)

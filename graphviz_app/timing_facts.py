@@ -9,7 +9,7 @@ from capture.model import EvidenceKind, GraphInfo, Recording
 
 from . import format as text
 from .facts import Fact, Section
-from .format import show
+from .fields import show
 
 if TYPE_CHECKING:
     from capture.analysis import Result, Subject
@@ -210,10 +210,17 @@ def replay_facts(subject: Subject) -> list[Fact]:
         if len(busy) == len(makespans):
             part = round(median(busy))
             shown = f"{text.duration_text(part)} ({text.share_text(part, middle)})"
-            facts.append(Fact("busy", shown, f"{part:,} ns", "time in which any node ran"))
+            facts.append(
+                Fact("busy", shown, text.exact_duration_text(part), "time in which any node ran")
+            )
             idle = round(median([a - b for a, b in zip(makespans, busy, strict=True)]))
             facts.append(
-                Fact("idle", text.duration_text(idle), f"{idle:,} ns", "makespan less busy")
+                Fact(
+                    "idle",
+                    text.duration_text(idle),
+                    text.exact_duration_text(idle),
+                    "makespan less busy",
+                )
             )
         facts.append(Fact("traced replays", text.count_text(len(makespans))))
     if timings.untraced_replay_ns:
@@ -222,7 +229,7 @@ def replay_facts(subject: Subject) -> list[Fact]:
             Fact(
                 "untraced replay",
                 text.duration_text(untraced),
-                f"{untraced:,} ns",
+                text.exact_duration_text(untraced),
                 f"median of {text.counted(len(timings.untraced_replay_ns), 'replay')}, from an "
                 "event before to one after it: the launch is in it where the GPU waited for it",
             )

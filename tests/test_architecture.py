@@ -78,13 +78,14 @@ CAPTURE |= {
 
 APP = {
     "format": set(),
+    "fields": {"format"},
     "ids": set(),
     "layout": set(),
     "state": set(),
-    "store": {"layout", "figures", "format", "state"},
-    "figures": {"format", "layout", "state", "ids"},
-    "components": {"format", "layout", "state", "ids", "figures", "store"},
-    "pages": {"format", "layout", "state", "ids", "figures", "components", "store"},
+    "store": {"layout", "figures", "format", "fields", "state"},
+    "figures": {"format", "fields", "layout", "state", "ids"},
+    "components": {"format", "fields", "layout", "state", "ids", "figures", "store"},
+    "pages": {"format", "fields", "layout", "state", "ids", "figures", "components", "store"},
 }
 
 

@@ -169,7 +169,8 @@ def _machines(recording: Recording) -> list[tuple[str, str]]:
 
 
 def _costs(recording: Recording) -> list[tuple[str, str]]:
-    from graphviz_app.format import duration_text, label_text
+    from graphviz_app.fields import label_text
+    from graphviz_app.format import duration_text
 
     costs: dict[str, int] = {}
     for process in recording.processes:
@@ -279,7 +280,7 @@ def _evidence(infos: list[GraphInfo]) -> list[tuple[str, str]]:
 
 
 def _show_graph(console: Console, recording: Recording, entry: GraphInfo) -> None:
-    from graphviz_app.format import show
+    from graphviz_app.fields import show
 
     console.print(clean(entry.name or entry.key), style="bold", soft_wrap=True)
     apart = ("name", "evidence", "warnings", "failure", "place", "extra")

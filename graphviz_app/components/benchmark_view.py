@@ -49,7 +49,9 @@ def head(found: Benchmark) -> list[Fact]:
         middle = median_of(samples)
         if middle is not None:
             how = f"median of {text.counted(len(samples), 'sample')}"
-            facts.append(Fact(words, text.duration_text(middle), f"{middle:,.0f} ns", how))
+            facts.append(
+                Fact(words, text.duration_text(middle), text.exact_duration_text(middle), how)
+            )
     compared = benchmark_facts.compare(found)
     if compared is not None and compared.cpu_removed is not None and compared.cpu_removed > 0:
         share = text.share_text(compared.cpu_removed, 1)
@@ -59,11 +61,13 @@ def head(found: Benchmark) -> list[Fact]:
         facts.append(Fact("paid after", text.counted(paid.replays, "replay"), "", paid.sentence))
     if found.executable_bytes:
         size = text.bytes_text(found.executable_bytes)
-        facts.append(Fact("executable", size, f"{found.executable_bytes:,} bytes", "on the device"))
+        facts.append(
+            Fact("executable", size, text.exact_bytes_text(found.executable_bytes), "on the device")
+        )
     if found.saved_bytes:
         size = text.bytes_text(found.saved_bytes)
         why = "memory that replays may write, saved before and restored after"
-        facts.append(Fact("memory saved", size, f"{found.saved_bytes:,} bytes", why))
+        facts.append(Fact("memory saved", size, text.exact_bytes_text(found.saved_bytes), why))
     return facts
 
 
@@ -103,7 +107,7 @@ def strips(items: list[Distribution]) -> Component:
 
 
 def _number(value_ns: float | None, hint: str = "") -> Component:
-    exact = hint or (f"{value_ns:,.0f} ns" if value_ns is not None else None)
+    exact = hint or (text.exact_duration_text(value_ns) if value_ns is not None else None)
     return html.Span(text.duration_text(value_ns), className="number", title=exact)
 
 

@@ -12,7 +12,13 @@ from ..change_groups import Group
 from ..compared import Compared
 from ..context import Context
 from ..figures.changes import COLOURS, WORDS
-from ..format import ABSENT, count_text, counted, signed_duration_text
+from ..format import (
+    ABSENT,
+    count_text,
+    counted,
+    exact_duration_text,
+    signed_duration_text,
+)
 from ..ids import ComparePage
 from .attributes import attributes
 from .result_view import link_to
@@ -57,7 +63,7 @@ def _row(context: Context, number: int, group: Group) -> dict[str, Any]:
             "what": group.what,
             "paths": paths,
         },
-        "exact": {"cost": "" if group.cost_ns is None else f"{group.cost_ns:,} ns"},
+        "exact": {"cost": "" if group.cost_ns is None else exact_duration_text(group.cost_ns)},
     }
 
 

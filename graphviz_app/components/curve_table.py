@@ -82,7 +82,7 @@ def graphs_table(context: Context, rows: list[CurveRow]) -> Component:
                     "paid": text.count_text(row.paid),
                 },
                 "exact": {
-                    field: f"{medians[field]:,.0f} ns"
+                    field: text.exact_duration_text(medians[field])
                     for field, _ in CURVE_COLUMNS
                     if field in medians
                 },

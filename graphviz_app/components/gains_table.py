@@ -106,9 +106,9 @@ def _table(context: Context, gains: list[Gain]) -> Component:
                     "error": gain_facts.error_text(gain),
                 },
                 "exact": {
-                    name: f"{values[name]:,.0f} ns"
+                    name: text.exact_duration_text(value)
                     for name in ("predicted", "measured", "spread")
-                    if values[name] is not None
+                    if (value := values[name]) is not None
                 },
                 "links": {"asked": result_view.link_to(context, {"view": gain.asked})},
             }

@@ -77,7 +77,9 @@ def _row(
             "capture": text.duration_text(capture_ns),
             "twins": text.count_text(twins),
         },
-        "exact": {"capture": f"{capture_ns:,} ns" if capture_ns is not None else ""},
+        "exact": {
+            "capture": text.exact_duration_text(capture_ns) if capture_ns is not None else ""
+        },
     }
 
 

@@ -170,7 +170,7 @@ def _facts(pools: Result) -> list[Fact]:
     for name, (label, source) in names.items():
         figure = pools.figures.get(name)
         if figure is not None and isinstance(figure.value, int):
-            exact = f"{figure.value:,} bytes"
+            exact = text.exact_bytes_text(figure.value)
             found.append(Fact(label, text.bytes_text(figure.value), exact, source))
     return found
 

@@ -18,6 +18,7 @@ from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..components.shell import SHELL
 from ..facts import Fact, place_text
+from ..fields import label_text
 from ..figures import timeline
 from ..ids import Overview
 from ..store import Store
@@ -127,18 +128,18 @@ def header_facts(recording: Recording) -> list[Fact]:
     if process is not None:
         found = process.versions
         for name in [name for name in VERSIONS if name in found] or list(found)[:4]:
-            facts.append(Fact(text.label_text(name), found[name], "", "asked in the process"))
+            facts.append(Fact(label_text(name), found[name], "", "asked in the process"))
     if meta.started_unix_ns is not None:
         facts.append(Fact("recorded", text.moment_text(meta.started_unix_ns)))
     if meta.duration_ns is not None:
-        exact = f"{meta.duration_ns:,} ns"
+        exact = text.exact_duration_text(meta.duration_ns)
         facts.append(Fact("duration", text.duration_text(meta.duration_ns), exact, "wall time"))
     cost = sum(sum(item.costs_ns.values()) for item in recording.processes)
     if any(item.costs_ns for item in recording.processes):
         share = text.share_text(cost, meta.duration_ns) if meta.duration_ns else ""
         shown = text.duration_text(cost) + (f" ({share})" if share else "")
         source = "wall time the recorder added, by its own clock"
-        facts.append(Fact("cost of recording", shown, f"{cost:,} ns", source))
+        facts.append(Fact("cost of recording", shown, text.exact_duration_text(cost), source))
     if meta.exit_code is not None:
         meaning = f"signal {-meta.exit_code}" if meta.exit_code < 0 else str(meta.exit_code)
         facts.append(Fact("exit code", meaning, "", "of the workload"))

@@ -22,7 +22,14 @@ from ..components.shell import SHELL
 from ..facts import Fact
 from ..figures.series import BUSY, IDLE, replays_figure
 from ..figures.time_colourings import ON_PATH
-from ..format import ABSENT, count_text, duration_text, share_text, type_text
+from ..format import (
+    ABSENT,
+    count_text,
+    duration_text,
+    exact_duration_text,
+    share_text,
+    type_text,
+)
 from ..ids import Shell, TimelinePage
 from ..naming import type_colour
 from ..routes import replay_url
@@ -125,7 +132,9 @@ def longest(context: Context, subject: Subject) -> list[Component]:
         cells = [
             html.I(className="chip", style={"background": type_colour(type_)}),
             html.Span(subject.label(at), className="name", title=subject.label(at)),
-            html.Span(duration_text(duration), className="value", title=f"{duration:,} ns"),
+            html.Span(
+                duration_text(duration), className="value", title=exact_duration_text(duration)
+            ),
             html.Span(share_text(duration, makespan), className="value", title="of the makespan"),
             html.Span(
                 f"{at}{CRITICAL_MARK if at in marked else ''}",

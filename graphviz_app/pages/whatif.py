@@ -133,7 +133,11 @@ def head(subject: Subject, gain: Gain, gains: list[Gain]) -> list[Fact]:
         whole = subject.makespan_ns
         share = f" ({text.share_text(gain.predicted_ns, whole)})" if whole else ""
         shown = text.duration_text(gain.predicted_ns) + share
-        facts.append(Fact("predicted gain", shown, f"{gain.predicted_ns:,} ns", PREDICTED_NOTE))
+        facts.append(
+            Fact(
+                "predicted gain", shown, text.exact_duration_text(gain.predicted_ns), PREDICTED_NOTE
+            )
+        )
     same = [item for item in gains if item.asked == gain.asked and item.measured_ns is not None]
     if same:
         found = same[0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from capture.nodes import Category
 from capture.nodes.memcpy import MemcpyEnd
 from capture.recorder import assemble
-from graphviz_app import facts, result_text, search, security, state, store
+from graphviz_app import facts, fields, result_text, search, security, state, store
 from graphviz_app import format as text
 from graphviz_app.components import attributes, details
 from graphviz_app.figures import series, time_colourings
@@ -24,6 +24,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
     "module",
     [
         text,
+        fields,
         state,
         store,
         search,
@@ -124,11 +125,11 @@ def test_no_size_shows_more_than_four_characters_and_a_unit(value: int) -> None:
 def test_fields_show_by_the_unit_in_their_name(
     name: str, value: Any, label: str, shown: str, exact: str, mono: bool
 ) -> None:
-    assert text.show(name, value) == text.Shown(label, shown, exact, mono)
+    assert fields.show(name, value) == fields.Shown(label, shown, exact, mono)
 
 
 def test_a_struct_shows_its_fields() -> None:
-    shown = text.show("source", MemcpyEnd(memory_type="host", address=16))
+    shown = fields.show("source", MemcpyEnd(memory_type="host", address=16))
     assert "memory type host" in shown.text
     assert "address 0x10" in shown.text
 
@@ -140,15 +141,10 @@ def test_a_struct_shows_its_fields() -> None:
     )
 )
 def test_anything_that_a_file_can_hold_shows(value: Any) -> None:
-    assert isinstance(text.show("field", value).text, str)
+    assert isinstance(fields.show("field", value).text, str)
 
 
 def test_moments_before_and_after_all_calendars() -> None:
     assert text.moment_text(0) == "1970-01-01 00:00:00 UTC"
     assert text.moment_text(None) == text.ABSENT
     assert text.moment_text(10**25).endswith("after 1970")
-
-
-def test_versions_of_cuda() -> None:
-    assert text.version_text(13000) == "13.0"
-    assert text.version_text(12090) == "12.9"
