@@ -81,6 +81,7 @@ def test_other_topologies_and_launches_need_other_executables() -> None:
     assert dict(group.facts)["served by"] == "2 executables: batch 1, 2; batch 4"
     assert [row[0] for row in single.tables[0].rows] == ["g3"]
     assert found.needed == 3
+    assert any("documentation" in note for note in found.notes)
 
 
 def test_one_graph_is_no_series() -> None:
@@ -96,7 +97,9 @@ def test_a_real_ladder_of_batch_sizes() -> None:
     assert hows >= {"linear", "switches"}
     assert any(item.field == "kernel" and item.how == "switches" for item in group.variations)
     assert found.saved_ns
-    assert any("documentation" in note for note in found.notes)
+    assert found.asked is not None
+    assert found.asked.taken == found.asked.answers > 100
+    assert not any("documentation" in note for note in found.notes)
 
 
 def answered(predicted: str, result: str) -> Recording:
