@@ -11,7 +11,8 @@ import pytest
 from capture.errors import FormatError, LookupFailed
 from capture.model import Graph, Recording
 from graphviz_app.memo import Memo
-from graphviz_app.store import Store, short_id
+from graphviz_app.opened import short_id
+from graphviz_app.store import Store
 from tests.helpers import synthetic
 
 DOT = Path(__file__).parent.parent / "data" / "driver_dot" / "alltypes_verbose.dot"
