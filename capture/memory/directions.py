@@ -16,6 +16,7 @@ from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
 from .layouts import is_array, layout_of, operands_of
+from .used_parts import TensorLists
 
 READ, WRITE = 1, 2
 BOTH = READ | WRITE
@@ -97,9 +98,11 @@ class Directions:
 
     def _tell_lists(self, kernel: Kernel, declared: Sequence[str]) -> None:
         """Take from the functor's type what is done with lists of tensors."""
-        lists = layout_of(kernel).lists
-        functor = _FUNCTOR.search(declared[1]) if lists is not None and len(declared) > 1 else None
-        if lists is None or functor is None or int(functor[1]) != lists.depth:
+        lists = layout_of(kernel).part
+        if not isinstance(lists, TensorLists):
+            return
+        functor = _FUNCTOR.search(declared[1]) if len(declared) > 1 else None
+        if functor is None or int(functor[1]) != lists.depth:
             return
         read, written = int(functor[2]), int(functor[3])
         for number in range(lists.depth):

@@ -1,9 +1,9 @@
-"""Where arguments of kernels hold addresses: by declared types, and in structures of torch's own.
+"""Where arguments of kernels hold addresses: by declared types, and in structures that are known.
 
 Structures are copied whole, with what was in their memory before: entries that are not used, and
-padding. Of torch's element-wise kernels over strides, and of those that take lists of tensors,
-it is known which bytes are addresses; sizes are checked, so that another version of such a
-structure is an unknown one.
+padding. Of some it is known which bytes are addresses, see :mod:`capture.memory.structures` and
+:mod:`capture.memory.used_parts`; sizes are checked, so that another version of such a structure is
+an unknown one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
+from .structures import numbers_before, pointers_in
+from .used_parts import Slot, UsedPart, part_of, scratch_of
 
-Slot = tuple[int, bool] | None
-"""Parameter and whether it is a guess, of a word of eight bytes; ``None`` for a number."""
 UNKNOWN: Slot = (-1, True)
 """Of a word in no parameter that is known."""
 
@@ -38,48 +38,17 @@ CAPTURE = 1
 _DIMENSIONS = 25
 _MOST_OPERANDS = 16
 
-_LISTS = re.compile(r"(\w*TensorList\w*Metadata|FusedOptimizerTensorListMetadata)<(?:.*, )?(\d)>\Z")
-_MOST_TENSORS = (110, 64, 48, 36, 30)
-_MOST_WITH_SCALARS = (96, 64, 48, 36, 30)
-_BLOCKS = 320
-
-
-class TensorLists(NamedTuple):
-    """A structure of torch's that holds addresses of lists of tensors, as many as blocks name."""
-
-    parameter: int
-    offset: int
-    depth: int
-    most: int
-    """Tensors in a list."""
-    steps_at: int
-    """First byte of the addresses of an optimizer's steps; 0 where there are none."""
-    blocks_at: int
-    """First byte of the numbers of the tensors that blocks work on."""
-
-    def slots(self, arguments: bytes, blocks: int) -> dict[int, Slot]:
-        """Return the words that are used by a launch with that many blocks, by index."""
-        used = arguments[self.blocks_at : self.blocks_at + min(blocks, _BLOCKS)]
-        tensors = min(max(used, default=-1) + 1, self.most)
-        first = self.offset // 8
-        starts = [first + list_ * self.most for list_ in range(self.depth)]
-        if self.steps_at:
-            starts.append(self.steps_at // 8)
-        return {start + at: (self.parameter, False) for start in starts for at in range(tensors)}
-
 
 class Layout(NamedTuple):
     """What the words of a kernel's arguments are."""
 
     slots: list[Slot]
-    lists: TensorLists | None = None
+    part: UsedPart | None = None
+    """What tells the words that a launch uses, where a structure has more."""
 
     def of_launch(self, arguments: bytes, grid: Sequence[int] | None) -> list[Slot]:
         """Return a slot for every word that parameters cover."""
-        if self.lists is None or not grid:
-            return self.slots
-        used = self.lists.slots(arguments, grid[0])
-        return [used.get(at, slot) for at, slot in enumerate(self.slots)]
+        return self.slots if self.part is None else self.part.of_launch(self.slots, arguments, grid)
 
 
 def plain(type_: str) -> str:
@@ -102,7 +71,7 @@ def _layout(name: str, parameters: tuple[tuple[int, int], ...]) -> Layout:
     if declared is None or len(declared) != len(parameters):
         declared = [""] * len(parameters)
     text = demangle(name) if any(declared) else ""
-    lists = None
+    part: UsedPart | None = scratch_of(name)
     for index, ((offset, size), type_) in enumerate(zip(parameters, declared, strict=True)):
         kind = plain(type_)
         covered = range(-(-offset // 8), -(-(offset + size) // 8))
@@ -114,17 +83,27 @@ def _layout(name: str, parameters: tuple[tuple[int, int], ...]) -> Layout:
         for at in covered:
             if at < len(slots):
                 slots[at] = slot
-        found = _LISTS.search(kind)
+        held = pointers_in(kind, size) if size >= 8 else None
+        if held is not None:
+            _fill(slots, offset, size, {at: (index, guess) for at, guess in held.items()})
+        else:
+            _fill(slots, offset, min(size, numbers_before(kind)), {})
+        found = part_of(kind, index, offset, size)
         if found is not None:
-            lists = _lists(found[1], int(found[2]), index, offset, size) or lists
-            if lists is not None and lists.parameter == index:
-                slots[offset // 8 : (offset + size) // 8] = [None] * (size // 8)
+            part = found
+            _fill(slots, offset, size, {})
         operands = operands_of(text, index, size)
         if operands:
             begin, stop = (offset + at for at in operands)
             slots[offset // 8 : begin // 8] = [None] * ((begin - offset) // 8)
             slots[begin // 8 : stop // 8] = [(index, False)] * ((stop - begin) // 8)
-    return Layout(slots, lists)
+    return Layout(slots, part)
+
+
+def _fill(slots: list[Slot], offset: int, size: int, held: dict[int, Slot]) -> None:
+    """Take all words that lie in a structure for numbers, except those that are given by byte."""
+    for at in range(-(-offset // 8), min(-(-(offset + size) // 8), len(slots))):
+        slots[at] = held.get(8 * at - offset)
 
 
 def is_array(kernel: str, index: int, size: int) -> bool:
@@ -160,29 +139,3 @@ def operands_of(kernel: str, index: int, size: int) -> tuple[int, int] | None:
             break
         found = begin, begin + 8 * operands
     return found
-
-
-def _lists(name: str, depth: int, index: int, offset: int, size: int) -> TensorLists | None:
-    """Return how a structure of that name and size is laid out, if it is one that is known."""
-    if not 1 <= depth <= len(_MOST_TENSORS) or offset % 8:
-        return None
-    for most in dict.fromkeys((_MOST_TENSORS[depth - 1], _MOST_WITH_SCALARS[depth - 1])):
-        steps_at = 0
-        at = 8 * most * (depth + 1)
-        tail = 5 * _BLOCKS
-        if name.startswith("FusedOptimizer"):
-            steps_at = at
-            at += 8 * _MOST_WITH_SCALARS[depth - 1]
-            tail += 4
-        elif "Scalar" in name:
-            rest = size - at - tail
-            scalar = rest // most
-            if scalar not in (2, 4, 8, 16) or rest - scalar * most > 8:
-                continue
-            at += scalar * most
-        else:
-            tail += 4
-        if -(-(at + tail) // 8) * 8 == -(-size // 8) * 8:
-            start = offset + steps_at if steps_at else 0
-            return TensorLists(index, offset, depth, most, start, offset + at)
-    return None

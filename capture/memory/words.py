@@ -65,9 +65,9 @@ def words(graph: Graph) -> Iterator[Word]:
             entry = known.get(id(kernel))
             if entry is None:
                 entry = known[id(kernel)] = kernel, layout_of(kernel)
-            slots, lists = entry[1]
-            if lists is not None:
-                slots = entry[1].of_launch(arguments, payload.grid)
+            slots, part = entry[1]
+            if part is not None:
+                slots = part.of_launch(slots, arguments, payload.grid)
             covered = len(slots)
             for index, address in enumerate(unpack(arguments)):
                 if LOWEST <= address < END:

@@ -1,0 +1,84 @@
+"""Which words of a structure that a kernel takes by value are addresses, by its type. Pure.
+
+Structures are filled on the host's stack, and what a launch does not use of them keeps what was
+there before: addresses of other launches among it. Of these structures of torch's own the source
+tells where addresses stand; sizes are checked, so that another version of one is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DIMENSIONS = 25
+"""Most dimensions of a tensor in torch's kernels."""
+_INDEX_BYTES = {"unsigned int": 4, "int": 4, "unsigned long": 8, "long": 8}
+
+_TENSOR = re.compile(r"at::cuda::detail::TensorInfo<.*, (\w[\w ]*)>\Z")
+_REDUCTION = re.compile(r"at::native::ReduceOp<")
+_REDUCTION_TAIL = 64
+"""Source, two destinations, three buffers, a number, and two flags with a count."""
+_REDUCTION_HEAD = 64 + 404 + 504
+"""Configuration, and sizes and strides of input and outputs, before the tail."""
+_MOST_BEFORE = 64
+"""Bytes of the operation itself and of its first value, padding included."""
+_NUMBERS = re.compile(
+    r"(?:at::native::memory::(?:Load|Store)WithCast<\d+>"
+    r"|at::native::\(anonymous namespace\)::TensorSizeStride<[\w ]+, \d+u>)\Z"
+)
+
+_CALCULATED = (
+    (re.compile(r"\b_cuda_scatter_fill_internal_kernel<"), 2),
+    (re.compile(r"\b(?:_cuda_scatter_gather_internal_kernel|gpu_index_kernel)<"), 3),
+    (re.compile(r"\bindex_copy_kernel_impl<"), 3),
+)
+"""Lambdas that first capture sizes and strides of so many operands."""
+
+
+def numbers_before(type_: str) -> int:
+    """Return up to which byte a structure holds sizes and strides; 0 if that is not known.
+
+    Parameters
+    ----------
+    type_ : str
+        As a kernel's signature declares it.
+    """
+    operands = next((count for name, count in _CALCULATED if name.search(type_)), 0)
+    return 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands if operands else 0
+
+
+def pointers_in(type_: str, size: int) -> dict[int, bool] | None:
+    """Return the bytes of a structure at which addresses stand, and whether they are guesses.
+
+    Parameters
+    ----------
+    type_ : str
+        As a kernel's signature declares it.
+    size : int
+        In bytes.
+
+    Returns
+    -------
+    dict of int to bool, or None
+        ``None`` of a structure that is not known. All other words of one that is are numbers.
+
+    Examples
+    --------
+    >>> pointers_in("at::cuda::detail::TensorInfo<float const, unsigned int>", 216)
+    {0: False}
+    >>> pointers_in("at::native::memory::LoadWithCast<1>", 8)
+    {}
+    """
+    tensor = _TENSOR.match(type_)
+    if tensor is not None:
+        index = _INDEX_BYTES.get(tensor[1], 0)
+        known = 8 + 2 * _DIMENSIONS * index + 4
+        return {0: False} if index and size == -(-known // 8) * 8 else None
+    if _NUMBERS.match(type_):
+        return {}
+    if _REDUCTION.match(type_):
+        first = size - _REDUCTION_TAIL
+        if size % 8 or not 0 < first - _REDUCTION_HEAD <= _MOST_BEFORE:
+            return None
+        # Of two destinations the second is only set where there are two.
+        return {first + 8 * at: at == 2 for at in range(6)}
+    return None
