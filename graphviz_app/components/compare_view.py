@@ -17,6 +17,7 @@ from ..ids import Shell
 from ..merged import Side
 from ..routes import compare_url
 from .attributes import attributes
+from .colour_legend import entry_button
 from .compare_changes import FEW, changes_list
 from .compare_text import memory_view, update_view
 from .links import go_link
@@ -136,16 +137,7 @@ def bodies(context: Context, compared: Compared) -> list[Component]:
 def legend(compared: Compared, body: str) -> Component:
     """Return what the colours say; an entry is a button that finds its nodes."""
     entries = [
-        html.Button(
-            className="legend-entry",
-            title=f"{HINTS[mark]}. Find these nodes; again to stop",
-            children=[
-                html.I(className="chip", style={"background": COLOURS[mark]}),
-                html.Span(WORDS[mark], className="legend-name"),
-                html.Span(count_text(count), className="count"),
-            ],
-            **attributes(data_term=f"change:{WORDS[mark]}", aria_pressed="false"),
-        )
+        entry_button(WORDS[mark], count, COLOURS[mark], f"change:{WORDS[mark]}", f"{HINTS[mark]}.")
         for mark, count in _counts(compared, body).items()
     ]
     return html.Div(entries, className="compare-legend")

@@ -14,7 +14,7 @@ from .. import format as text
 from .. import result_text
 from ..components import result_view
 from ..components.attributes import attributes
-from ..components.details import go_link
+from ..components.links import go_link
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..figures.series import series_figure

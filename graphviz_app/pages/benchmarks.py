@@ -23,8 +23,8 @@ from ..components.benchmark_view import (
     strips,
 )
 from ..components.curve_table import curve, graphs_table
-from ..components.details import go_link
 from ..components.facts import fact_head
+from ..components.links import go_link
 from ..components.measure_panel import PanelIds, Task
 from ..components.prose import prose
 from ..components.view_switch import view_switch

@@ -8,32 +8,25 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
-from capture.model import Graph, GraphInfo
+from capture.model import GraphInfo
 
 from .. import failure_facts, timing_facts
-from .. import format as text
 from ..components import nodes_table
 from ..components.attributes import attributes
-from ..components.details import go_link
+from ..components.breadcrumb import breadcrumb
+from ..components.colour_legend import LANE_NOTE, colour_legend
 from ..components.executables import picker
 from ..components.flow_controls import flow_button
+from ..components.links import go_link
 from ..components.node_findings import findings_button
 from ..components.shell import SHELL
-from ..figures.scene import Colouring, LegendEntry
 from ..ids import GraphPage, Shell
 from ..routes import replay_url, scene_url
-from ..search import term
 from ..state import Colouring as ColouringName
 from ..store import Store
 from . import Context, Page
 
-LEGEND_ENTRIES = 60
-SEPARATOR = "\u203a"
 PATH_NOTE = "Path and slack follow from durations and edges alone, gaps left out."
-LANE_NOTE = (
-    "A CUDA graph keeps no streams: lanes are computed from the edges, one per chain of nodes "
-    "that run after each other"
-)
 ORIGIN_COLOURS = (
     ("module", "Module", "The part of the model whose forward was running"),
     ("operator", "Operator", "The operator that launched the node"),
@@ -43,6 +36,10 @@ ORIGIN_COLOURS = (
 NO_GRAPH = (
     "This recording holds no graph, so there is nothing to draw. "
     "The overview says what was recorded."
+)
+EMPTY = (
+    "This graph has no nodes. torch.compile captures such graphs to hold its memory pool; "
+    "a capture in which no work was launched looks the same."
 )
 
 
@@ -82,7 +79,7 @@ def layout(context: Context) -> Component:
     return view(
         crumbs=crumbs,
         colour=state.colour,
-        legends=[legend(item) for item in picture.colourings.values()],
+        legends=[colour_legend(item) for item in picture.colourings.values()],
         caution=caution,
         times=picture.times is not None,
         why_not="" if picture.times is not None else timing_facts.absent_reason(info),
@@ -113,12 +110,6 @@ def failure_note(context: Context, info: GraphInfo) -> Any:
     changes = {"page": "failures", "view": info.key, "graph": "", "body": "", "node": None}
     link = go_link(context, failure_facts.title(info.failure), changes)
     return ["This capture failed (", link, "); these are the nodes it had reached."]
-
-
-EMPTY = (
-    "This graph has no nodes. torch.compile captures such graphs to hold its memory pool; "
-    "a capture in which no work was launched looks the same."
-)
 
 
 def view(
@@ -216,69 +207,6 @@ def view(
             dcc.Store(id=GraphPage.REPLAY, data=replay),
         ],
     )
-
-
-def breadcrumb(context: Context, graph: Graph, name: str) -> list[Any]:
-    """Return the way from the graph down to the body on the screen, with its sibling bodies."""
-    parts = [part for part in context.state.body.split("/") if part]
-    root: dict[str, Any] = {"body": "", "node": None, "search": ""}
-    crumbs: list[Any] = [
-        go_link(context, name, root, className="crumb")
-        if parts
-        else html.Span(name, className="crumb")
-    ]
-    path = ""
-    for node, index in zip(parts[::2], parts[1::2], strict=True):
-        around = graph
-        siblings = around.bodies_of(int(node))
-        up = {"body": path, "node": int(node), "search": ""}
-        path = f"{path}/{node}" if path else node
-        crumbs.append(html.Span(SEPARATOR, className="crumb-sep"))
-        crumbs.append(
-            go_link(context, f"node {node}", up, className="crumb", title="Back to this node")
-        )
-        crumbs.append(html.Span(SEPARATOR, className="crumb-sep"))
-        for body in siblings:
-            target = {"body": f"{path}/{body.index}", "node": None, "search": ""}
-            here = str(body.index) == index
-            names = "crumb here" if here else "crumb"
-            crumbs.append(go_link(context, body.role, target, className=names))
-            if here:
-                graph = body.graph
-        path = f"{path}/{index}"
-    return crumbs
-
-
-def legend(colouring: Colouring) -> Component:
-    """Return the legend of one colouring; an entry is a button that finds its nodes."""
-    entries: list[Any] = [
-        html.Button(
-            className="legend-entry",
-            title="Find these nodes; again to stop",
-            children=[
-                html.I(className=_chip_class(entry), style={"background": _ground(entry)}),
-                html.Span(entry.name, className="legend-name"),
-                html.Span(text.count_text(entry.count), className="count"),
-            ],
-            **attributes(data_term=term(colouring.name, entry.name), aria_pressed="false"),
-        )
-        for entry in colouring.legend[:LEGEND_ENTRIES]
-    ]
-    if len(colouring.legend) > LEGEND_ENTRIES:
-        more = text.counted(len(colouring.legend) - LEGEND_ENTRIES, "more entry", "more entries")
-        entries.append(html.Span(f"{more}: search finds them", className="legend-note"))
-    return html.Div(
-        entries, className="legend", title=LANE_NOTE if colouring.name == "lane" else None,
-        **attributes(data_colouring=colouring.name),
-    )  # fmt: skip
-
-
-def _ground(entry: LegendEntry) -> str:
-    return f"light-dark({entry.colour}, {entry.dark})" if entry.dark else entry.colour
-
-
-def _chip_class(entry: LegendEntry) -> str:
-    return "chip unknown" if entry.name == "not timed" else "chip"
 
 
 def skeleton() -> Component:

@@ -12,9 +12,9 @@ from capture.analysis import Subject
 
 from .. import timing_facts
 from ..components.attributes import attributes
-from ..components.details import go_link
 from ..components.executables import picker
 from ..components.facts import fact_head
+from ..components.links import go_link
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
 from ..components.result_view import node_target

@@ -16,10 +16,10 @@ from capture.selection import select
 from .. import benchmark_facts, gain_facts, measurements, result_text, timing_facts
 from .. import format as text
 from ..components import measure_panel, result_view
-from ..components.details import go_link
 from ..components.executables import picker
 from ..components.facts import fact_head
 from ..components.gains_table import MEASURED_NOTE, PREDICTED_NOTE, measured_gains
+from ..components.links import go_link
 from ..components.measure_panel import PanelIds, Task
 from ..components.prose import prose
 from ..components.selection_controls import controls, selection_box

@@ -14,7 +14,7 @@ from capture.nodes.memcpy import MemcpyEnd
 from capture.recorder import assemble
 from graphviz_app import facts, fields, opened, result_text, search, security, state
 from graphviz_app import format as text
-from graphviz_app.components import attributes, details
+from graphviz_app.components import attributes, neighbours
 from graphviz_app.figures import series, time_colourings
 
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -30,7 +30,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
         search,
         security,
         facts,
-        details,
+        neighbours,
         attributes,
         result_text,
         series,
