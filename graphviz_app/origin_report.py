@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from capture.analysis import Subject
+from capture.analysis.module_memory import Held, held_by_module
 from capture.analysis.module_tree import ClassRow, ModuleRow, module_classes, module_tree
 from capture.analysis.operator_calls import OperatorRow, operator_calls
 from capture.analysis.origin_totals import Costs
@@ -45,6 +46,11 @@ class OriginReport:
     def modules(self) -> list[ModuleRow]:
         """Modules as a tree."""
         return module_tree(self.index, self.costs)
+
+    @cached_property
+    def held(self) -> dict[int, Held]:
+        """Tensors of modules, by index into the modules; empty without memory."""
+        return held_by_module(self.index, self.subject.memory)
 
     @cached_property
     def classes(self) -> list[ClassRow]:

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
+from capture.analysis.module_memory import Held
 from capture.analysis.module_tree import ModuleRow
 from capture.analysis.operator_calls import NO_OPERATOR, given_bytes
 from capture.analysis.origin_totals import Costs, Totals
@@ -91,7 +92,28 @@ def totals_cells(
         values["moved"] = totals.moved_bytes
         texts["moved"] = text.bytes_text(totals.moved_bytes)
         exact["moved"] = text.exact_bytes_text(totals.moved_bytes)
+    if totals.allocated_bytes:
+        values["allocated"] = totals.allocated_bytes
+        texts["allocated"] = text.bytes_text(totals.allocated_bytes)
+        exact["allocated"] = text.exact_bytes_text(totals.allocated_bytes)
     return values, texts, exact
+
+
+def held_text(held: Held) -> str:
+    """Return what a module's tensors are, in bytes of each kind.
+
+    Examples
+    --------
+    >>> held_text(Held(weights_bytes=2048, state_bytes=8))
+    'parameters and buffers 2 KiB, optimizer state 8 B; 2,056 bytes'
+    """
+    kinds = (
+        ("parameters and buffers", held.weights_bytes),
+        ("gradients", held.gradients_bytes),
+        ("optimizer state", held.state_bytes),
+    )
+    words = ", ".join(f"{name} {text.bytes_text(size)}" for name, size in kinds if size)
+    return f"{words}; {text.exact_bytes_text(held.total_bytes)}"
 
 
 def whole_of(report: OriginReport, rows: list[Totals]) -> float:
@@ -143,6 +165,11 @@ def module_rows(context: Context, report: OriginReport, chosen: str = "") -> lis
             values["own"] = row.own.time_ns
             texts["own"] = text.duration_text(row.own.time_ns)
             exact["own"] = f"{row.own.time_ns:,} ns of {text.counted(row.own.nodes, 'node')}"
+        held = report.held.get(row.module)
+        if held is not None:
+            values["holds"] = held.total_bytes
+            texts["holds"] = text.bytes_text(held.total_bytes)
+            exact["holds"] = held_text(held)
         link = None
         if row.module >= 0:
             link = find_in_graph(context, module_term(report, row.module))

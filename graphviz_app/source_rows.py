@@ -120,6 +120,10 @@ def _charged(context: Context, report: OriginReport, row: LineRow, whole: float)
         values["moved"] = own.moved_bytes
         texts["moved"] = text.bytes_text(own.moved_bytes)
         exact["moved"] = text.exact_bytes_text(own.moved_bytes)
+    if own.allocated_bytes:
+        values["allocated"] = own.allocated_bytes
+        texts["allocated"] = text.bytes_text(own.allocated_bytes)
+        exact["allocated"] = text.exact_bytes_text(own.allocated_bytes)
     if own.shared:
         values["shared"] = own.shared
         texts["shared"] = text.count_text(own.shared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model import EvidenceKind
 from .base import Analysis, Cell, Column, Result, Unit, rows_argument
+from .module_memory import Held, held_by_module
 from .module_tree import ModuleRow, module_tree
 from .origin_notes import share
 from .origin_ranking import TOP, ranking
@@ -21,6 +22,8 @@ COLUMNS = [
     Column("forward", Unit.NS),
     Column("backward", Unit.NS),
     Column("moved", Unit.BYTES),
+    Column("allocated", Unit.BYTES),
+    Column("holds", Unit.BYTES),
 ]
 
 
@@ -36,6 +39,7 @@ def run(subject: Subject, rows: int = 1000) -> Result:
         return Result.absent(subject.lacks(EvidenceKind.ORIGINS))
     costs = Costs.of(subject)
     found = module_tree(index, costs)
+    held = held_by_module(index, subject.memory)
     named = [row for row in found if row.module >= 0]
     if not named:
         why = index.origins.missing.get("module", "no node belongs to an `nn.Module`")
@@ -49,7 +53,7 @@ def run(subject: Subject, rows: int = 1000) -> Result:
         subject,
         costs,
         COLUMNS,
-        [_row(row, costs) for row in found[:rows]],
+        [_row(row, costs, held.get(row.module)) for row in found[:rows]],
         origin="module",
         named="module",
         counts=(len(named), min(inside, index.count)),
@@ -61,10 +65,13 @@ def run(subject: Subject, rows: int = 1000) -> Result:
 
 
 def _title(row: ModuleRow) -> str:
+    if row.path.isdecimal() and row.class_name:
+        # A number alone would be read as one of the figures around it.
+        return f"{row.path} ({row.class_name.rpartition('.')[2]})"
     return row.path or row.name
 
 
-def _row(row: ModuleRow, costs: Costs) -> tuple[Cell, ...]:
+def _row(row: ModuleRow, costs: Costs, held: Held | None) -> tuple[Cell, ...]:
     total = row.total
     timed = total.timed > 0
     return (
@@ -78,6 +85,8 @@ def _row(row: ModuleRow, costs: Costs) -> tuple[Cell, ...]:
         total.phase_ns[1] if timed else None,
         total.phase_ns[2] if timed else None,
         total.moved_bytes or None,
+        total.allocated_bytes or None,
+        held.total_bytes if held is not None else None,
     )
 
 

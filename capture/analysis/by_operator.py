@@ -21,6 +21,7 @@ COLUMNS = [
     Column("inputs", Unit.COUNT),
     Column("modules", Unit.COUNT),
     Column("moved", Unit.BYTES),
+    Column("allocated", Unit.BYTES),
 ]
 
 
@@ -68,6 +69,7 @@ def _row(row: OperatorRow, costs: Costs) -> tuple[Cell, ...]:
         len(row.inputs) or None,
         len(row.modules) or None,
         total.moved_bytes or None,
+        total.allocated_bytes or None,
     )
 
 

@@ -22,6 +22,7 @@ COLUMNS = [
     Column("time with what it calls", Unit.NS),
     Column("shared nodes", Unit.COUNT),
     Column("moved", Unit.BYTES),
+    Column("allocated", Unit.BYTES),
 ]
 
 
@@ -86,6 +87,7 @@ def _row(row: LineRow, costs: Costs) -> tuple[Cell, ...]:
         row.inclusive.shown_ns,
         row.launched.shared + row.backward.shared or None,
         moved or None,
+        row.launched.allocated_bytes + row.backward.allocated_bytes or None,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..memory.lifetimes import allocated_by_node
 from ..origins import PHASES
 from .copy_bandwidth import move_of
 from .schedule import durations_or_zero, path_to_last, schedule
@@ -27,6 +28,8 @@ class Totals:
         Of those on the critical path.
     moved_bytes : int
         By memcpy and memset nodes; what kernels read and write is not known.
+    allocated_bytes : int
+        By torch for these nodes, during the capture; what was freed on the way counts as well.
     shared : int
         Nodes of a fused kernel that other lines, modules or operators are charged with as well.
     phase_nodes, phase_ns : list of int
@@ -38,6 +41,7 @@ class Totals:
     time_ns: int = 0
     path_ns: int = 0
     moved_bytes: int = 0
+    allocated_bytes: int = 0
     shared: int = 0
     phase_nodes: list[int] = field(default_factory=lambda: [0] * len(PHASES))
     phase_ns: list[int] = field(default_factory=lambda: [0] * len(PHASES))
@@ -49,6 +53,7 @@ class Totals:
         self.time_ns += other.time_ns
         self.path_ns += other.path_ns
         self.moved_bytes += other.moved_bytes
+        self.allocated_bytes += other.allocated_bytes
         self.shared += other.nodes if shared else other.shared
         for phase in range(len(PHASES)):
             self.phase_nodes[phase] += other.phase_nodes[phase]
@@ -69,7 +74,8 @@ class Costs:
     durations : list of int or None
     on_path : set of int
         Positions on the critical path; empty without timings.
-    moved_bytes : dict of int to int
+    moved_bytes, allocated_bytes : dict of int to int
+        The latter is empty without memory history.
     total_ns : int or None
         All durations together; ``None`` without timings.
     path_ns : int
@@ -79,6 +85,7 @@ class Costs:
     durations: Sequence[int | None]
     on_path: set[int]
     moved_bytes: dict[int, int]
+    allocated_bytes: dict[int, int]
     total_ns: int | None
     path_ns: int
 
@@ -91,14 +98,18 @@ class Costs:
                 move = move_of(type_, subject.graph.payloads[position])
                 if move is not None:
                     moved[position] = move.size_bytes
+        memory = subject.memory if not subject.path else None
+        allocated = {}
+        if memory is not None and memory.events is not None:
+            allocated = allocated_by_node(memory.events, len(subject.graph))
         if not subject.is_timed:
-            return cls(subject.durations, set(), moved, None, 0)
+            return cls(subject.durations, set(), moved, allocated, None, 0)
         path: list[int] = []
         durations = durations_or_zero(subject)
         if subject.edges is not None:
             path = path_to_last(schedule(subject.edges, durations))
         on_path = sum(durations[at] for at in path)
-        return cls(subject.durations, set(path), moved, sum(durations), on_path)
+        return cls(subject.durations, set(path), moved, allocated, sum(durations), on_path)
 
 
 def group(keys: Iterable[Key], phases: Sequence[int], costs: Costs) -> dict[Key, Totals]:
@@ -113,7 +124,7 @@ def group(keys: Iterable[Key], phases: Sequence[int], costs: Costs) -> dict[Key,
     costs : Costs
     """
     found: dict[Key, Totals] = {}
-    on_path, moved = costs.on_path, costs.moved_bytes
+    on_path, moved, allocated = costs.on_path, costs.moved_bytes, costs.allocated_bytes
     for position, (key, phase, duration) in enumerate(
         zip(keys, phases, costs.durations, strict=True)
     ):
@@ -131,6 +142,8 @@ def group(keys: Iterable[Key], phases: Sequence[int], costs: Costs) -> dict[Key,
                 totals.path_ns += duration
         if position in moved:
             totals.moved_bytes += moved[position]
+        if position in allocated:
+            totals.allocated_bytes += allocated[position]
     return found
 
 

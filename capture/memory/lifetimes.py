@@ -123,6 +123,35 @@ def bytes_by_node(events: Events, count: int) -> list[int]:
     return found
 
 
+def allocated_by_node(events: Events, count: int) -> dict[int, int]:
+    """Return the bytes that a history allocated just before each node was made, by position.
+
+    Parameters
+    ----------
+    events : Events
+        With `nodes_before`.
+    count : int
+        Nodes; what was allocated after the last one is nobody's.
+
+    Returns
+    -------
+    dict of int to int
+        Positions without allocations are left out; empty where events are not placed between nodes.
+
+    Notes
+    -----
+    O(events). An operator allocates before it launches, so that the bytes of its outputs and
+    temporaries are those of its first node. Bytes that are freed and allocated again count again.
+    """
+    found: dict[int, int] = {}
+    for action, size, before in zip(
+        events.action, events.size_bytes, events.nodes_before, strict=False
+    ):
+        if action == _ALLOC and 0 <= before < count:
+            found[before] = found.get(before, 0) + size
+    return found
+
+
 def node_lifetimes(graph: Graph) -> list[NodeLifetime]:
     """Pair the mem_alloc nodes of one level with the mem_free nodes of the same address."""
     types, payloads = graph.topology.types, graph.payloads

@@ -15,6 +15,8 @@ from .tree_table import number_column
 BACKWARD = "Of the nodes of the backward pass that belong to what this line launched"
 CALLS = "With what the functions take that this line calls, their backward pass included"
 
+ALLOCATED = "Bytes that torch allocated for these nodes during the capture, freed ones included"
+
 
 def source_grid(
     rows: list[dict[str, Any]], *, timed: bool, chosen: int, editor: str = ""
@@ -51,6 +53,8 @@ def source_grid(
         },
         number_column("calls", "With calls", CALLS, 70, hide=not timed),
     ]
+    if source_rows.has(rows, "allocated"):
+        columns.append(number_column("allocated", "Allo\N{SOFT HYPHEN}cated", ALLOCATED))
     if source_rows.has(rows, "moved"):
         columns.append(number_column("moved", "Moved", "Bytes of its memcpy and memset nodes"))
     if source_rows.has(rows, "shared"):

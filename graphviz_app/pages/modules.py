@@ -140,6 +140,18 @@ def view(
 
 RARE = {
     "optimizer": ("Optimizer", "Time of the optimizer's step", 90),
+    "holds": (
+        "Holds",
+        "Parameters, buffers, gradients and optimizer state, inner modules included, as far as "
+        "nodes of this graph point into them",
+        84,
+    ),
+    "allocated": (
+        "Allo\N{SOFT HYPHEN}cated",
+        "Bytes that torch allocated for its nodes during the capture; what was freed on the way "
+        "counts as well",
+        84,
+    ),
     "moved": ("Moved", "Bytes of its memcpy and memset nodes", 76),
     "shared": ("Shared", "Nodes of fused kernels, which others are charged with as well", 70),
 }

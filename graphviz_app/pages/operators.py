@@ -71,7 +71,7 @@ def view(
     ]
     if any(row.values.get("given") for row in rows):
         columns.append(number_column("given", "Given", "Bytes of the tensors one call was given"))
-    columns += extra_columns(rows, ("moved", "shared"))
+    columns += extra_columns(rows, ("allocated", "moved", "shared"))
     return html.Div(
         className="origin-page",
         children=[

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from capture.analysis import Result, Subject, run_analysis
+from capture.analysis.module_memory import held_by_module
 from capture.analysis.module_tree import module_classes, module_tree
 from capture.analysis.operator_calls import given_bytes, operator_calls
 from capture.analysis.origin_totals import Costs
 from capture.analysis.source_lines import source_lines
+from capture.memory_map import Events, Memory, Names
 from capture.model import Body, EvidenceKind, Graph, Topology
 from capture.origin_index import OriginIndex
 from capture.origins import Compiled, Frame, Module, Operator, Origins, TensorLike
@@ -276,3 +278,65 @@ def test_the_line_of_a_stack_is_its_innermost_of_the_user(
     index = OriginIndex(known, 1)
     lines = [index.lines[at].line for at in index.charges[0].lines]
     assert lines == ([] if line is None else [line])
+
+
+def with_memory() -> Subject:
+    """Return the step with what its capture allocated, and two models of one class."""
+    build, graph = origins.transformer(DEPTH)
+    names = {
+        "Transformer: blocks.1.attn.qkv.weight": 700,
+        "gradient of Transformer: blocks.1.attn.qkv.weight": 70,
+        "AdamW: exp_avg of Transformer: blocks.1.attn.qkv.weight": 7,
+        "OptimizedModule: _orig_mod.blocks.1.attn.proj.weight": 1_000,
+        "Transformer: blocks.1.scale": 20_000,
+        "Transformer: head.weight": 300_000,
+        "batch of step()": 5_000_000,
+        "Other: head.weight": 5_000_000,
+    }
+    memory = Memory(
+        graph="k",
+        events=Events(
+            action=[0, 1, 0, 0],
+            address=[1, 1, 1, 2],
+            size_bytes=[40, 40, 40, 8],
+            nodes_before=[3, 4, 4, len(graph)],
+        ),
+        names=Names(
+            address=[*range(len(names)), 99],
+            size_bytes=[*names.values(), 300_000],
+            name=[*names, "Transformer: head.weight"],
+        ),
+    )
+    return Subject(graph, origins=build.origins, memory=memory)
+
+
+def test_a_module_holds_its_tensors_and_those_inside_it_once() -> None:
+    subject = with_memory()
+    index = index_of(subject)
+    held = {
+        index.modules[at].path: found for at, found in held_by_module(index, subject.memory).items()
+    }
+    qkv = held["blocks.1.attn.qkv"]
+    assert (qkv.weights_bytes, qkv.gradients_bytes, qkv.state_bytes) == (700, 70, 7)
+    assert held["blocks.1.attn"].total_bytes == 1_777
+    assert held["blocks.1"].total_bytes == 21_777
+    assert held[""].total_bytes == 321_777
+    assert "blocks.0" not in held
+    build, _ = origins.transformer(1)
+    build.module("", "Transformer")
+    two = OriginIndex(build.origins, len(build.types))
+    assert held_by_module(two, subject.memory) == {}, "it cannot be told whose they are"
+    assert held_by_module(index, None) == {}
+
+
+def test_what_was_allocated_before_a_node_is_charged_to_its_origins() -> None:
+    subject = with_memory()
+    rows = run_analysis("by_operator", subject).rows
+    norm, addmm = "aten.native_layer_norm.default", "aten.addmm.default"
+    assert {row[0]: row[-1] for row in rows if row[-1]} == {norm: 40, addmm: 40}
+    lines = run_analysis("by_source", subject).rows
+    assert sum(int(row[-1] or 0) for row in lines) == 80
+    tree = {row[0]: row[-2:] for row in run_analysis("by_module", subject).rows}
+    assert tree["blocks.0.attn.qkv"] == (40, None)
+    assert tree["blocks.0"] == (80, None)
+    assert tree["head"] == (None, 300_000)
