@@ -2,10 +2,7 @@
 
 torch ships and loads its own ``libcupti``; a second copy of another version would not see the
 same subscriptions. So the library is called directly through ctypes: no Python package of another
-version has to fit it, and records are read from their buffers without an object each.
-
-Only what did not change between CUPTI 12.8 and 13.0 is used: the calls below, and the leading
-fields of the three activity records (``cupti_activity.h``).
+version has to fit it. Only calls that did not change between CUPTI 12.8 and 13.0 are used.
 """
 
 from __future__ import annotations
@@ -16,11 +13,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import MissingDependencyError, RecordingError
+from .cupti_records import CONCURRENT_KERNEL, MEMCPY, MEMSET, Other, Record, RecordReader
 
-MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
 RUNTIME_DOMAIN, RESOURCE_DOMAIN = 2, 3
 LAUNCH_KERNEL = 211
 """``cudaLaunchKernel`` among the callbacks of the runtime."""
@@ -36,19 +33,7 @@ _OLDEST = 18
 """CUPTI_API_VERSION of CUDA 12.0: records carry graph_node_id in these places from there on."""
 
 _LONG = struct.Struct("<Q")
-_KIND = struct.Struct("<I")
 _CALL = struct.Struct("<I60xI")
-# start, end, stream, correlation, graph node: leading fields of each record, with what is between.
-_KERNEL_FIELDS = struct.Struct("<16xQQ16xI40xI48xQ")
-_COPY_FIELDS = struct.Struct("<16xQQ8xII16xQ")
-_NAME, _COPY_KIND = 104, 4
-"""Places of a kernel's name and of a copy's kind in their records."""
-_FIELDS = {
-    KERNEL: _KERNEL_FIELDS,
-    CONCURRENT_KERNEL: _KERNEL_FIELDS,
-    MEMCPY: _COPY_FIELDS,
-    MEMSET: _COPY_FIELDS,
-}
 
 _REQUESTED = ctypes.CFUNCTYPE(
     None,
@@ -66,29 +51,6 @@ MAX_BUFFERS = 64
 """At most 256 MiB of records wait to be read; past it CUPTI drops records, and counts them."""
 
 
-class Record(NamedTuple):
-    """One node that ran: times are CUPTI's, in nanoseconds."""
-
-    kind: int
-    start_ns: int
-    end_ns: int
-    stream: int
-    correlation: int
-    node_id: int
-
-
-class Other(NamedTuple):
-    """Work that was launched outside any graph."""
-
-    kind: int
-    start_ns: int
-    end_ns: int
-    stream: int
-    correlation: int
-    label: int
-    """Address of a kernel's name, or the kind of a copy (``CUpti_ActivityMemcpyKind``)."""
-
-
 class CuptiError(RecordingError):
     """CUPTI refused a call."""
 
@@ -96,13 +58,6 @@ class CuptiError(RecordingError):
         self.code = code
         advice = _NO_PERMISSION.get(code, "")
         super().__init__(f"{call} answered {name} ({code}){': ' if advice else ''}{advice}")
-
-
-def _label(data: bytes, offset: int, kind: int) -> int:
-    """Return what names a piece of work: a kernel's name, by address, or the kind of a copy."""
-    if kind == MEMCPY:
-        return data[offset + _COPY_KIND]
-    return 0 if kind == MEMSET else int(_LONG.unpack_from(data, offset + _NAME)[0])
 
 
 def find_library() -> Path | None:
@@ -158,8 +113,7 @@ class Cupti:
         self._buffers: dict[int, Any] = {}
         self._full: deque[tuple[Any, int]] = deque()
         self._caught = threading.local()
-        self._lengths: dict[int, int] = {}
-        self._others: list[Other] = []
+        self._reader = RecordReader(self._next_offset)
         self._launched: list[int] = []
         self.dropped = 0
         self.buffers_refused = 0
@@ -284,7 +238,7 @@ class Cupti:
                 self.buffers_refused += 1
                 return
             memory = ctypes.create_string_buffer(BUFFER_BYTES + 8)
-            address = (ctypes.addressof(memory) + 7) & ~7
+            address = _aligned(memory)
             self._buffers[address] = memory
             buffer[0] = address
             size[0] = BUFFER_BYTES
@@ -331,45 +285,21 @@ class Cupti:
             try:
                 memory, valid = self._full.popleft()
             except IndexError:
-                break
-            base = (ctypes.addressof(memory) + 7) & ~7
-            data = ctypes.string_at(base, valid)
-            offset = 0
-            while offset + 4 <= valid:
-                kind = _KIND.unpack_from(data, offset)[0]
-                fields = _FIELDS.get(kind)
-                if fields is not None and offset + fields.size <= valid:
-                    start_ns, end_ns, stream, correlation, node_id = fields.unpack_from(
-                        data, offset
-                    )
-                    # Without an end it had not finished when the buffer was called back.
-                    if not 0 < start_ns <= end_ns:
-                        pass
-                    elif node_id:
-                        found.append(Record(kind, start_ns, end_ns, stream, correlation, node_id))
-                    else:
-                        label = _label(data, offset, kind)
-                        self._others.append(
-                            Other(kind, start_ns, end_ns, stream, correlation, label)
-                        )
-                length = self._lengths.get(kind) or self._length(base, valid, offset, kind)
-                if not length:
-                    break
-                offset += length
-        return found
+                return found
+            found += self._reader.read(_aligned(memory), valid)
 
     def others(self) -> list[Other]:
         """Return and forget the records without a node among those that were read."""
-        found, self._others = self._others, []
-        return found
+        return self._reader.others()
 
-    def _length(self, base: int, valid: int, offset: int, kind: int) -> int:
-        """Ask CUPTI where the next record is: lengths differ between its versions."""
+    def _next_offset(self, base: int, valid: int, offset: int) -> int:
         record = ctypes.c_void_p(base + offset)
         step = self._library.cuptiActivityGetNextRecord
         if step(ctypes.c_void_p(base), ctypes.c_size_t(valid), ctypes.byref(record)):
             return 0
-        length = int(record.value or 0) - base - offset
-        if length > 0:
-            self._lengths[kind] = length
-        return max(0, length)
+        return int(record.value or 0) - base
+
+
+def _aligned(memory: Any) -> int:
+    """Return the first address of a buffer that CUPTI can write records to."""
+    return (ctypes.addressof(memory) + 7) & ~7

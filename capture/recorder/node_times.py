@@ -9,7 +9,7 @@ from statistics import median_low
 
 from ..model import Graph
 from ..timings import Timings
-from .cupti_library import Record
+from .cupti_records import Record
 
 
 def split_replays(records: Iterable[Record]) -> list[list[Record]]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable
 
 from ..outside import BETWEEN, INSIDE, Outside
-from .cupti_library import CONCURRENT_KERNEL, KERNEL, MEMCPY, Other, Record
+from .cupti_records import CONCURRENT_KERNEL, KERNEL, MEMCPY, Other, Record
 
 MOST_OTHERS = 500_000
 """Pieces of other work that are kept of one window, 48 bytes each."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import GraphLensError
 from ..model import Body, Graph
 from ..timings import Timings
-from .cupti_library import Record
+from .cupti_records import Record
 from .node_times import split_replays, timings
 from .timeline import ExecutableState
 

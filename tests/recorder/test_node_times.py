@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capture.model import Body, Graph, Topology
-from capture.recorder.cupti_library import CONCURRENT_KERNEL, Record
+from capture.recorder.cupti_records import CONCURRENT_KERNEL, Record
 from capture.recorder.node_times import busy_ns, percentile_95, split_replays, timings
 from capture.recorder.timeline import ExecutableState
 from capture.recorder.trace_plan import Plan

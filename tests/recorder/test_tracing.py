@@ -6,7 +6,6 @@ import ctypes
 import importlib
 import struct
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -16,14 +15,13 @@ import torch
 
 from capture.model import Graph, Topology
 from capture.recorder import torch_cupti, torch_trace
-from capture.recorder.cupti_library import (
-    _CALLBACK,
+from capture.recorder.cupti_library import _CALLBACK, Cupti, CuptiError
+from capture.recorder.cupti_records import (
     CONCURRENT_KERNEL,
     MEMCPY,
-    Cupti,
-    CuptiError,
     Other,
     Record,
+    RecordReader,
 )
 from capture.recorder.timeline import TIMINGS, ExecutableState
 from capture.recorder.torch_trace import DEFAULT_REPLAYS, ReplayTracer, traced_replays
@@ -422,9 +420,6 @@ def bare_cupti() -> Cupti:
     made = Cupti.__new__(Cupti)
     made.problem = ""
     made._caught = threading.local()
-    made._full = deque()
-    made._lengths = {}
-    made._others = []
     return made
 
 
@@ -446,8 +441,7 @@ def test_no_exception_leaves_a_callback_and_ctrl_c_is_not_lost() -> None:
 
 
 def test_records_that_had_not_finished_are_left_out() -> None:
-    cupti = bare_cupti()
-    cupti._lengths = {CONCURRENT_KERNEL: 208}
+    reader = RecordReader(lambda base, valid, offset: offset + 208)
 
     def kernel(start: int, end: int, node: int) -> bytes:
         made = bytearray(208)
@@ -460,14 +454,11 @@ def test_records_that_had_not_finished_are_left_out() -> None:
         return bytes(made)
 
     content = kernel(5, 9, 1) + kernel(5, 0, 2) + kernel(0, 0, 3) + kernel(6, 8, 0)
-    memory = ctypes.create_string_buffer(content, len(content) + 8)
-    base = (ctypes.addressof(memory) + 7) & ~7
-    ctypes.memmove(base, content, len(content))
-    cupti._full.append((memory, len(content)))
-    assert cupti.records() == [Record(CONCURRENT_KERNEL, 5, 9, 7, 3, 1)]
-    assert cupti.records() == []
-    assert cupti.others() == [Other(CONCURRENT_KERNEL, 6, 8, 7, 3, 0x5000)]
-    assert cupti.others() == []
+    memory = ctypes.create_string_buffer(content, len(content))
+    found = reader.read(ctypes.addressof(memory), len(content))
+    assert found == [Record(CONCURRENT_KERNEL, 5, 9, 7, 3, 1)]
+    assert reader.others() == [Other(CONCURRENT_KERNEL, 6, 8, 7, 3, 0x5000)]
+    assert reader.others() == []
 
 
 def test_a_user_without_permission_hears_what_to_ask_for() -> None:
