@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.pointers import score_graph
+from tests.benchmarks.pointer_scores import score_graph
 from tests.benchmarks.tensor_log import Call, Captured, Range
 from tests.helpers.synthetic_memory import BASE, POOL, graph, kernel, memory
 
@@ -30,3 +30,18 @@ def test_an_address_that_no_pointer_leads_to_is_missed() -> None:
     call = Call("aten::relu", False, [Range(BASE, BASE + 64, "x", True, (BASE, BASE + 64))], 0, 1)
     scores, _ = score_graph(graph([launch]), memory(), Captured({0: call}, [0]))
     assert scores["aten"].document()["recall"] == 0
+
+
+def test_the_end_of_a_tensor_is_right_only_in_the_block_that_it_ends() -> None:
+    # Both words are one past a tensor: of a part of a block, and of a whole one.
+    nodes = graph([kernel("plain", BASE + 64, BASE + 512, size=16)])
+    tensors = [
+        Range(BASE, BASE + 64, "input 0", True, (BASE, BASE + 64)),
+        Range(BASE + 448, BASE + 512, "input 1", True, (BASE + 448, BASE + 512)),
+    ]
+    call = Call("aten::relu", False, tensors, begun_us=6, ended_us=9)
+    scores, examples = score_graph(nodes, memory(), Captured({0: call}, [0]))
+    (score,) = scores.values()
+    assert (dict(score.right), score.wrong) == ({"end": 1}, 1)
+    assert examples[0].startswith("WRONG aten aten::relu argument 0 byte 8 in block free")
+    assert dict(score.without) == {"aten::relu input 0": 1, "aten::relu input 1": 1}
