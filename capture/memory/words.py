@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,42 +41,45 @@ def words(graph: Graph) -> Iterator[Word]:
     those that :mod:`capture.memory.layouts` knows to be numbers. What it does not know to be a
     pointer is a guess.
     """
+    for path, level in graph.walk():
+        yield from words_at(level, f"{path}/" if path else "", range(len(level.payloads)))
+
+
+def words_at(level: Graph, prefix: str, positions: Iterable[int]) -> Iterator[Word]:
+    """Yield the words of some nodes of a level, which is that of paths with such a prefix."""
     known: dict[int, tuple[Kernel | None, Layout]] = {}
     unpackers: dict[int, Callable[[bytes], tuple[int, ...]]] = {}
     make = partial(tuple.__new__, Word)
-    for path, level in graph.walk():
-        prefix = f"{path}/" if path else ""
-        types = level.topology.types
-        for position, payload in enumerate(level.payloads):
-            if payload is None:
-                continue
-            node = f"{prefix}{position}"
-            if types[position] != "kernel":
-                yield from _of_other(node, types[position], payload)
-                continue
-            arguments = getattr(payload, "arguments", None)
-            if not arguments:
-                continue
-            length = len(arguments)
-            unpack = unpackers.get(length)
-            if unpack is None:
-                unpack = unpackers[length] = struct.Struct(f"<{length // 8}Q").unpack_from
-            kernel = payload.kernel
-            entry = known.get(id(kernel))
-            if entry is None:
-                entry = known[id(kernel)] = kernel, layout_of(kernel)
-            slots, part = entry[1]
-            if part is not None:
-                slots = part.of_launch(slots, arguments, payload.grid)
-            covered = len(slots)
-            for index, address in enumerate(unpack(arguments)):
-                if LOWEST <= address < END:
-                    slot = slots[index] if index < covered else UNKNOWN
-                    if slot is not None:
-                        at = 8 * index
-                        yield make(
-                            (node, address, "argument", slot[0], at, None, None, slot[1], "")
-                        )
+    types, payloads = level.topology.types, level.payloads
+    for position in positions:
+        payload = payloads[position]
+        if payload is None:
+            continue
+        node = f"{prefix}{position}"
+        if types[position] != "kernel":
+            yield from _of_other(node, types[position], payload)
+            continue
+        arguments = getattr(payload, "arguments", None)
+        if not arguments:
+            continue
+        length = len(arguments)
+        unpack = unpackers.get(length)
+        if unpack is None:
+            unpack = unpackers[length] = struct.Struct(f"<{length // 8}Q").unpack_from
+        kernel = payload.kernel
+        entry = known.get(id(kernel))
+        if entry is None:
+            entry = known[id(kernel)] = kernel, layout_of(kernel)
+        slots, part = entry[1]
+        if part is not None:
+            slots = part.of_launch(slots, arguments, payload.grid)
+        covered = len(slots)
+        for index, address in enumerate(unpack(arguments)):
+            if LOWEST <= address < END:
+                slot = slots[index] if index < covered else UNKNOWN
+                if slot is not None:
+                    at = 8 * index
+                    yield make((node, address, "argument", slot[0], at, None, None, slot[1], ""))
 
 
 def _of_other(node: str, type_: str, payload: Any) -> Iterator[Word]:
