@@ -4,7 +4,8 @@
 
     site/sitecustomize.py   put on PYTHONPATH: starts the recorder in a child process
     bootstrap               waits for torch.cuda.graphs and loads this package privately
-    torch_hooks             methods of torch.cuda.graphs.CUDAGraph, patched
+    torch_hooks             methods of torch.cuda.graphs.CUDAGraph, patched: torch_capture_hooks
+                            around captures, torch_replay_hooks around what becomes of them
     origins                 where nodes come from: noted by torch_origins*, made into tables
     session                 what one process observes; sinks are where it goes
     journal, sink           a process's own append-only file
