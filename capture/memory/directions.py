@@ -16,7 +16,8 @@ from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
 from .layouts import is_array, layout_of, operands_of
-from .used_parts import TensorLists
+from .structures import source_and_results
+from .used_parts import CatInputs, TensorLists
 
 READ, WRITE = 1, 2
 BOTH = READ | WRITE
@@ -54,6 +55,8 @@ _NAMED = (
 )
 OUTPUT = Direction(WRITE, WRITE, "convention")
 INPUT = Direction(READ, READ, "convention")
+_RESULT = Direction(WRITE, BOTH, "convention")
+"""What a launch reads of it is what it wrote itself, or what it adds to."""
 _ADDED = 2
 _FUNCTOR = re.compile(r"Functor<[^<>]*, (\d), (\d), (\d)>\Z")
 """Its last numbers: lists in all, lists that are read, and the one that is written."""
@@ -76,7 +79,7 @@ class Directions:
         self._of: dict[int, Direction] = {}
         self.outputs_first: set[int] = set()
         """Parameters with several pointers, the first of which is written and the others read."""
-        self._lists: list[tuple[int, int, Direction]] = []
+        self._spans: list[tuple[int, int, Direction]] = []
         self._first: dict[int, int] = {}
         """By parameter: the only byte that its direction is known of."""
         declared = signature(kernel.name)
@@ -92,6 +95,10 @@ class Directions:
                 elif tensor := _TENSOR.match(kind):
                     self._of[index] = _CONST if tensor[1] else _POINTER
                     self._first[index] = offset
+                elif reduced := source_and_results(kind, size):
+                    source, results, end = (offset + at for at in reduced)
+                    self._spans.append((source, results, INPUT))
+                    self._spans.append((results, end, _RESULT))
             self._tell_lists(kernel, declared)
         elif names:
             self._name(layout, names)
@@ -99,6 +106,8 @@ class Directions:
     def _tell_lists(self, kernel: Kernel, declared: Sequence[str]) -> None:
         """Take from the functor's type what is done with lists of tensors."""
         lists = layout_of(kernel).part
+        if isinstance(lists, CatInputs):
+            self._spans.append((lists.offset, lists.offset + 8 * lists.most, INPUT))
         if not isinstance(lists, TensorLists):
             return
         functor = _FUNCTOR.search(declared[1]) if len(declared) > 1 else None
@@ -109,7 +118,7 @@ class Directions:
             does = (READ if number < read else 0) | (WRITE if number == written else 0)
             begin = lists.offset + 8 * lists.most * number
             if does:
-                self._lists.append(
+                self._spans.append(
                     (begin, begin + 8 * lists.most, Direction(does, does, "convention"))
                 )
 
@@ -133,7 +142,7 @@ class Directions:
     @property
     def simple(self) -> dict[int, Direction] | None:
         """Directions by parameter, where they hold for every byte of it; else ``None``."""
-        return None if self._first or self._lists else self._of
+        return None if self._first or self._spans else self._of
 
     def of(self, argument: int, offset_bytes: int) -> Direction:
         """Return the direction of a word.
@@ -145,7 +154,7 @@ class Directions:
         offset_bytes : int
             In the argument buffer.
         """
-        for begin, end, direction in self._lists:
+        for begin, end, direction in self._spans:
             if begin <= offset_bytes < end:
                 return direction
         found = self._of.get(argument)

@@ -46,6 +46,22 @@ def numbers_before(type_: str) -> int:
     return 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands if operands else 0
 
 
+def source_and_results(type_: str, size: int) -> tuple[int, int, int] | None:
+    """Return where a reduction holds its source, and begin and end of where it holds results.
+
+    Parameters
+    ----------
+    type_ : str
+        As a kernel's signature declares it.
+    size : int
+        In bytes.
+    """
+    if not _REDUCTION.match(type_) or not pointers_in(type_, size):
+        return None
+    first = size - _REDUCTION_TAIL
+    return first, first + 8, first + 24
+
+
 def pointers_in(type_: str, size: int) -> dict[int, bool] | None:
     """Return the bytes of a structure at which addresses stand, and whether they are guesses.
 

@@ -6,6 +6,8 @@ import struct
 
 import pytest
 
+from capture.memory.accesses import Access, direction_text
+from capture.memory.directions import Directions
 from capture.memory.structures import pointers_in
 from capture.memory.words import words
 from capture.model import Kernel
@@ -95,3 +97,20 @@ def test_sizes_and_strides_before_the_addresses_of_an_index_kernel_are_numbers()
     )
     found = found_in(name, [(0, 8), (8, 648)], {616: BASE, 624: POOL, 632: POOL + 64})
     assert [offset for offset, _ in found] == [616, 624, 632, 640, 648]
+
+
+def test_a_reduction_reads_its_source_and_writes_its_results() -> None:
+    name = (
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_14func_wrapper_tIfZNS0_11sum_fun"
+        "ctorIfffEclERNS_14TensorIteratorEEUlffE_EEjfLi4ELi4EEEEEvT1_"
+    )
+    pointers = [984, 992, 1000, 1008, 1016, 1024]
+    found = found_in(name, [(0, 1048)], {})
+    assert found == [(offset, offset == 1000) for offset in pointers]
+    ways = Directions(Kernel(name=name, parameters=[(0, 1048)]))
+    assert [direction_text(Access(0, 0, 8, *ways.of(0, at), False)) for at in pointers[:4]] == [
+        "reads",
+        "writes, and may read",
+        "writes, and may read",
+        "may read and write",
+    ]
