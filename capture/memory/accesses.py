@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from ..memory_map import Events, Memory
 from ..model import Graph, Kernel
@@ -20,6 +20,7 @@ from ..writes import Writes
 from .addresses import Block, BlockMap
 from .directions import BOTH, INPUT, OUTPUT, READ, UNKNOWN, WRITE, Direction, Directions
 from .lifetimes import lifetimes
+from .plain_accesses import MANY, plain_accesses
 from .pointers import Pointer
 
 NO_LIFE = -1
@@ -82,24 +83,54 @@ def accesses(
     -----
     O(words + log of the allocations for each, where there is a history).
     """
+    held = pointers if isinstance(pointers, list) else list(pointers)
     kernels = _Kernels(graph, names or {})
+    measured = _Measured(writes)
+    groups: dict[int, list[Access]] = defaultdict(list)
+    if len(held) < MANY or measured.any:
+        for _, key, access in _closely(held, range(len(held)), kernels, memory, measured):
+            groups[key].append(access)
+        return Accesses(
+            list(groups.values()), {item[0] for group in groups.values() for item in group}
+        )
+    own = memory.pool if memory is not None else None
+    chosen, fields = plain_accesses(graph, held, own, names or {}, kernels.ways)
+    make: Any = tuple.__new__
+    made: list[Access | None] = [None] * len(held)
+    for at, access in zip(chosen, map(make, repeat(Access), fields), strict=True):
+        made[at] = access
+    keys = [pointer[1][1] for pointer in held]
+    others = [at for at, access in enumerate(made) if access is None]
+    for at, key, access in _closely(held, others, kernels, memory, measured):
+        made[at], keys[at] = access, key
+    for key, found in zip(keys, made, strict=True):
+        if found is not None:
+            groups[key].append(found)
+    return Accesses(list(groups.values()), {item[0] for item in made if item is not None})
+
+
+def _closely(
+    pointers: Sequence[Pointer],
+    numbers: Iterable[int],
+    kernels: _Kernels,
+    memory: Memory | None,
+    measured: _Measured,
+) -> Iterator[tuple[int, int, Access]]:
+    """Yield accesses of some of the pointers, in their order, with the group that each is in."""
     lives = _Lives(memory.events if memory is not None else None)
     history = lives.known
     own = memory.pool if memory is not None else None
-    measured = _Measured(writes)
     told = measured.any
     first: dict[int, int] = {}
-    groups: dict[int, list[Access]] = defaultdict(list)
-    seen: list[int] = []
-    is_plain, is_new = False, True
     last, position, may_not_run = "", -1, False
     ways: Directions | None = None
     outputs_first: Collection[int] = ()
     simple: Mapping[int, Direction] | None = None
-    make = partial(tuple.__new__, Access)
+    make: Any = tuple.__new__
     met: set[int] = set()
     """Parameters of the node of which a pointer was met."""
-    for word, place in pointers:
+    for number in numbers:
+        word, place = pointers[number]
         node, address, role, argument, offset, size, writing, guess, _ = word
         kind = place[0]
         if kind == "unresolved" and guess:
@@ -115,17 +146,6 @@ def accesses(
                 met = set()
             if history:
                 lives.advance(position)
-            is_plain = simple is not None and not (outputs_first or may_not_run or told)
-            is_new = True
-        if is_plain and size is None and kind == "block" and place[5] != own:
-            # Most words are these; what follows would say the same.
-            does, may, how = simple.get(argument, UNKNOWN) if simple is not None else UNKNOWN
-            end = place[1] + place[2] if place[4] != "free" else address + 1
-            if is_new:
-                seen.append(position)
-                is_new = False
-            groups[place[1]].append(make((position, address, end, does, may, how, guess, NO_LIFE)))
-            continue
         life = NO_LIFE
         if size is not None:
             end = address + size
@@ -157,15 +177,12 @@ def accesses(
         if may_not_run:
             does = 0
         key = -place[1] if kind == "gap" else -1 if kind == "unresolved" else place[1]
-        if is_new:
-            seen.append(position)
-            is_new = False
-        access = make((position, address, end, does, may, how, guess, life))
+        access: Access = make(Access, (position, address, end, does, may, how, guess, life))
         if told and how != "exact":
-            groups[key] += measured.of(node, access)
+            for one in measured.of(node, access):
+                yield number, key, one
         else:
-            groups[key].append(access)
-    return Accesses(list(groups.values()), set(seen))
+            yield number, key, access
 
 
 class _Kernels:
@@ -188,14 +205,15 @@ class _Kernels:
             found = self._known.get((id(kernel), ())) if not self._names else None
             if found is not None:
                 return position, found[1], False
-            return position, self._ways(kernel, self._names.get(position, ())), False
+            return position, self.ways(kernel, self._names.get(position, ())), False
         position = int(node.partition("/")[0])
         body, _, tail = node.rpartition("/")
         kernel = getattr(self._graph.at(body).payloads[int(tail)], "kernel", None)
-        ways = self._ways(kernel, ()) if kernel is not None else None
+        ways = self.ways(kernel, ()) if kernel is not None else None
         return position, ways, self._graph.topology.types[position] == "conditional"
 
-    def _ways(self, kernel: Kernel, names: tuple[str, ...]) -> Directions:
+    def ways(self, kernel: Kernel, names: tuple[str, ...]) -> Directions:
+        """Return what a kernel does with its arguments."""
         key = id(kernel), names
         entry = self._known.get(key)
         if entry is None:
