@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
-from .structures import numbers_before, pointers_in
+from .structures import numbers_in, pointers_in
 from .used_parts import Slot, UsedPart, part_of, scratch_of
 
 UNKNOWN: Slot = (-1, True)
@@ -87,7 +87,8 @@ def _layout(name: str, parameters: tuple[tuple[int, int], ...]) -> Layout:
         if held is not None:
             _fill(slots, offset, size, {at: (index, guess) for at, guess in held.items()})
         else:
-            _fill(slots, offset, min(size, numbers_before(kind)), {})
+            for begin, stop in numbers_in(kind, size):
+                _fill(slots, offset + begin, stop - begin, {})
         found = part_of(kind, index, offset, size)
         if found is not None:
             part = found

@@ -1,8 +1,10 @@
 """Which words of a structure that a kernel takes by value are addresses, by its type. Pure.
 
 Structures are filled on the host's stack, and what a launch does not use of them keeps what was
-there before: addresses of other launches among it. Of these structures of torch's own the source
-tells where addresses stand; sizes are checked, so that another version of one is unknown.
+there before: addresses of other launches among it. Of torch's own structures the source tells where
+addresses stand. Of cuDNN's it is what an H200 showed: all launches of the golden recordings hold
+small numbers there, or addresses of the host's stack. Sizes are checked, so that another version of
+a structure is unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +27,21 @@ _NUMBERS = re.compile(
     r"(?:at::native::memory::(?:Load|Store)WithCast<\d+>"
     r"|at::native::\(anonymous namespace\)::TensorSizeStride<[\w ]+, \d+u>)\Z"
 )
-
+_OF_CUDNN = {
+    "cudnn::engines_precompiled::nchw2nhwc_params_t<float>": 68,
+    "cudnn::engines_precompiled::nhwc2nchw_params_t<float>": 72,
+    "cudnnTensorStruct": 104,
+    "cudnnTensorTransformStruct": 100,
+    "tensorTransformParams": 160,
+    "kernel_conv_params": 148,
+    "kernel_grad_params": 216,
+}
+"""Structures of sizes and strides, with their own: kernels take the addresses beside them."""
+_WITH_TENSORS = {
+    ("cudnn::bn_fw_tr_1C11_args<float>", 376): (0, 112),
+    ("cudnn::bn_bw_1C11_args<float>", 472): (16, 128, 240),
+}
+"""Where structures of cuDNN's hold a ``cudnnTensorStruct``, which an address follows."""
 _CALCULATED = (
     (re.compile(r"\b_cuda_scatter_fill_internal_kernel<"), 2),
     (re.compile(r"\b(?:_cuda_scatter_gather_internal_kernel|gpu_index_kernel)<"), 3),
@@ -34,16 +50,22 @@ _CALCULATED = (
 """Lambdas that first capture sizes and strides of so many operands."""
 
 
-def numbers_before(type_: str) -> int:
-    """Return up to which byte a structure holds sizes and strides; 0 if that is not known.
+def numbers_in(type_: str, size: int) -> list[tuple[int, int]]:
+    """Return begin and end of the parts of a structure that are known to hold no address.
 
     Parameters
     ----------
     type_ : str
         As a kernel's signature declares it.
+    size : int
+        In bytes.
     """
+    tensors = _WITH_TENSORS.get((type_, size), ())
+    if tensors:
+        return [(begin, begin + _OF_CUDNN["cudnnTensorStruct"]) for begin in tensors]
     operands = next((count for name, count in _CALCULATED if name.search(type_)), 0)
-    return 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands if operands else 0
+    end = 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands
+    return [(0, end)] if operands and end < size else []
 
 
 def source_and_results(type_: str, size: int) -> tuple[int, int, int] | None:
@@ -89,7 +111,7 @@ def pointers_in(type_: str, size: int) -> dict[int, bool] | None:
         index = _INDEX_BYTES.get(tensor[1], 0)
         known = 8 + 2 * _DIMENSIONS * index + 4
         return {0: False} if index and size == -(-known // 8) * 8 else None
-    if _NUMBERS.match(type_):
+    if _NUMBERS.match(type_) or _OF_CUDNN.get(type_) == size:
         return {}
     if _REDUCTION.match(type_):
         first = size - _REDUCTION_TAIL

@@ -4,7 +4,6 @@ A pointer is a word of a node that was resolved to memory. It is right if it lie
 
 - in a tensor of the call, or in the storage of one;
 - in memory that the call allocated for itself, by torch's memory history;
-- of a node of cuBLAS or cuDNN, in memory outside torch that CUDA knows: the library's own;
 - in a workspace: of a node of cuBLAS or cuDNN, memory that an earlier call of those allocated for
   itself and still holds; or a block that no noted tensor of the graph lies in, and that only nodes
   of those and of operators with random numbers (which read the generator's state) point into;
@@ -263,8 +262,6 @@ def why_right(
     with_workspaces = not WITH_WORKSPACES.isdisjoint(libraries)
     if with_workspaces and temporaries.hold_workspace(call, address):
         return "workspace"
-    if with_workspaces and place.kind == "outside":
-        return "the library's own"
     if place.start in workspaces:
         return "workspace"
     ends = [*((item.start, item.end) for item in call.ranges), *own]

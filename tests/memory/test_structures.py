@@ -114,3 +114,19 @@ def test_a_reduction_reads_its_source_and_writes_its_results() -> None:
         "writes, and may read",
         "may read and write",
     ]
+
+
+def test_leftovers_in_structures_of_cudnn_are_no_pointers() -> None:
+    turn = (
+        "_ZN5cudnn19engines_precompiled16nchwToNhwcKernelIfffLb0ELb1EL21cudnnKernelDataType_t0EEEvNS"
+        "0_18nchw2nhwc_params_tIT1_EEPKT_PT0_"
+    )
+    found = found_in(turn, [(0, 68), (72, 8), (80, 8)], {72: BASE, 80: POOL})
+    assert found == [(72, False), (80, False)]
+    norm = (
+        "_ZN5cudnn24bn_fw_tr_1C11_singlereadIfLi512ELb1ELi1ELi2ELi0EEEvNS_18bn_fw_tr_1C11_argsIT_EE"
+    )
+    found = found_in(norm, [(0, 376)], {104: BASE, 216: POOL})
+    assert [offset for offset, _ in found] == [104, *range(216, 376, 8)]
+    # Of another size it is another structure.
+    assert len(found_in(norm, [(0, 384)], {})) == 48
