@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
-from .structures import numbers_in, pointers_in
+from .structures import is_numbers, numbers_in, pointers_in
 from .used_parts import Slot, UsedPart, part_of, scratch_of
 
 UNKNOWN: Slot = (-1, True)
@@ -76,7 +76,7 @@ def _layout(name: str, parameters: tuple[tuple[int, int], ...]) -> Layout:
         kind = plain(type_)
         covered = range(-(-offset // 8), -(-(offset + size) // 8))
         slot: Slot = (index, True)
-        if size < 8 or size in _SIZES.get(kind, ()):
+        if size < 8 or size in _SIZES.get(kind, ()) or is_numbers(name, size):
             slot = None
         elif (kind.endswith("*") and size == 8) or is_array(text, index, size):
             slot = (index, False)

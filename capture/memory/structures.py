@@ -42,6 +42,9 @@ _WITH_TENSORS = {
     ("cudnn::bn_bw_1C11_args<float>", 472): (16, 128, 240),
 }
 """Where structures of cuDNN's hold a ``cudnnTensorStruct``, which an address follows."""
+_GENERATED = "cudnn_generated_"
+_GENERATED_TENSOR = 8 * (1 + 12 + 12)
+"""Bytes of a structure of rank, sizes and strides that kernels which cuDNN generates take."""
 _CALCULATED = (
     (re.compile(r"\b_cuda_scatter_fill_internal_kernel<"), 2),
     (re.compile(r"\b(?:_cuda_scatter_gather_internal_kernel|gpu_index_kernel)<"), 3),
@@ -66,6 +69,15 @@ def numbers_in(type_: str, size: int) -> list[tuple[int, int]]:
     operands = next((count for name, count in _CALCULATED if name.search(type_)), 0)
     end = 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands
     return [(0, end)] if operands and end < size else []
+
+
+def is_numbers(kernel: str, size: int) -> bool:
+    """Say whether a parameter of that many bytes holds no address, by its kernel's name alone.
+
+    cuDNN generates kernels without a signature. An address comes first, and then such a structure:
+    rank, sizes and strides with room for 12, of which what the rank does not need is left over.
+    """
+    return size == _GENERATED_TENSOR and kernel.startswith(_GENERATED)
 
 
 def source_and_results(type_: str, size: int) -> tuple[int, int, int] | None:

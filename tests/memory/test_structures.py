@@ -130,3 +130,6 @@ def test_leftovers_in_structures_of_cudnn_are_no_pointers() -> None:
     assert [offset for offset, _ in found] == [104, *range(216, 376, 8)]
     # Of another size it is another structure.
     assert len(found_in(norm, [(0, 384)], {})) == 48
+    attention = "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_3_kernel0_0"
+    found = found_in(attention, [(0, 8), (8, 200), (208, 8), (216, 192)], {0: BASE, 208: POOL})
+    assert [offset for offset, _ in found] == [0, *range(208, 408, 8)]
