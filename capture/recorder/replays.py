@@ -7,7 +7,8 @@ from time import perf_counter_ns as clock
 from ..codec import dump
 from ..timings import Timings
 from . import memory_watch
-from .observer import Observer, Tracer, Tracked
+from .observer import Observer, Tracked
+from .ports import Tracer
 from .sink import Sink
 from .timeline import FLUSH_EVERY_NS, MAX_REPLAY_EVENTS, RUNS_PER_RECORD, ExecutableState
 
