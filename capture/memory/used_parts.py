@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from .addresses import END, LOWEST
@@ -58,11 +58,7 @@ class TensorLists(NamedTuple):
         starts = [first + list_ * self.most for list_ in range(self.depth)]
         if self.steps_at:
             starts.append(self.steps_at // 8)
-        found = list(slots)
-        for start in starts:
-            for at in range(start, min(start + tensors, len(found))):
-                found[at] = self.parameter, False
-        return found
+        return _with(slots, starts, tensors, (self.parameter, False))
 
 
 class CatInputs(NamedTuple):
@@ -78,11 +74,8 @@ class CatInputs(NamedTuple):
         """Return slots in which the first words are addresses."""
         if not grid or len(grid) < 2:
             return slots
-        found = list(slots)
-        first = self.offset // 8
-        for at in range(first, min(first + min(grid[1], self.most), len(found))):
-            found[at] = self.parameter, False
-        return found
+        used = min(grid[1], self.most)
+        return _with(slots, [self.offset // 8], used, (self.parameter, False))
 
 
 class Scratch(NamedTuple):
@@ -104,12 +97,17 @@ class Scratch(NamedTuple):
                 continue
             sums, counted, counters, more = _FOUR_WORDS(arguments, begin)
             if sums == counters == more and LOWEST <= sums < END and not counted & 0xFFFFFFFF:
-                found = list(slots)
-                for at in (0, 2, 3):
-                    if begin // 8 + at < len(found):
-                        found[begin // 8 + at] = None
-                return found
+                return _with(slots, [begin // 8], 4, None)
         return slots
+
+
+def _with(slots: list[Slot], starts: Iterable[int], count: int, slot: Slot) -> list[Slot]:
+    """Return slots with as many others from each start on."""
+    found = list(slots)
+    for start in starts:
+        stop = min(start + count, len(found))
+        found[start:stop] = [slot] * (stop - start)
+    return found
 
 
 def part_of(type_: str, index: int, offset: int, size: int) -> TensorLists | CatInputs | None:
