@@ -7,7 +7,7 @@ the same one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -26,7 +26,7 @@ def plain_accesses(
     own: tuple[int, int] | None,
     names: Mapping[int, tuple[str, ...]],
     ways_of: Callable[[Kernel, tuple[str, ...]], Directions],
-) -> tuple[list[int], list[tuple[int, int, int, int, int, str, bool, int]]]:
+) -> tuple[list[int], Iterable[tuple[Any, ...]]]:
     """Return which pointers are plain, and the fields of the access that each of them is.
 
     Parameters
@@ -43,37 +43,43 @@ def plain_accesses(
     import numpy
 
     words = [pointer[0] for pointer in pointers]
-    position = numpy.array(
-        [-1 if "/" in word[0] else int(word[0]) for word in words], dtype=numpy.int64
-    )
+    position = numpy.array(_positions([word[0] for word in words]), dtype=numpy.int64)
     argument = numpy.array([word[3] for word in words], dtype=numpy.int64)
     kernel_of, tables, directions = _tables(graph, names, ways_of, int(argument.max(initial=0)))
     places = [pointer[1] for pointer in pointers]
-    distinct = dict(zip(map(id, places), places, strict=True))
-    number = dict(zip(distinct, range(len(distinct)), strict=True))
-    place = numpy.array([number[id(item)] for item in places], dtype=numpy.int64)
-    usual, stop = _spots(distinct.values(), own)
-    kernel = numpy.where(position >= 0, kernel_of[position], -1)
-    wanted = numpy.nonzero(
-        (kernel >= 0) & usual[place] & numpy.array([word[5] is None for word in words], dtype=bool)
-    )[0]
-    chosen = wanted.tolist()
-    address = [words[at][1] for at in chosen]
-    end = stop[place[wanted]].tolist()
-    told = [directions[at] for at in tables[kernel[wanted], argument[wanted] + 1].tolist()]
-    fields = list(
-        zip(
-            position[wanted].tolist(),
-            address,
-            [stop_ or start + 1 for stop_, start in zip(end, address, strict=True)],
-            [item[0] for item in told],
-            [item[1] for item in told],
-            [item[2] for item in told],
-            [words[at][7] for at in chosen],
-            repeat(-1),
-        )
+    # One object stands for all pointers of one address.
+    _, first, place = numpy.unique(
+        numpy.fromiter(map(id, places), dtype=numpy.int64, count=len(places)),
+        return_index=True,
+        return_inverse=True,
     )
-    return chosen, fields
+    usual, stop = _spots([places[at] for at in first.tolist()], own)
+    kernel = numpy.where(position >= 0, kernel_of[position], -1)
+    known = numpy.array([word[5] is None for word in words], dtype=bool)
+    chosen = numpy.nonzero((kernel >= 0) & usual[place] & known)[0]
+    taken = chosen.tolist()
+    address = [words[at][1] for at in taken]
+    end = stop[place[chosen]].tolist()
+    told = tables[kernel[chosen], argument[chosen] + 1].tolist()
+    does, may, how = ([direction[at] for direction in directions] for at in range(3))
+    return taken, zip(
+        position[chosen].tolist(),
+        address,
+        [stop_ or start + 1 for stop_, start in zip(end, address, strict=True)],
+        map(does.__getitem__, told),
+        map(may.__getitem__, told),
+        map(how.__getitem__, told),
+        [words[at][7] for at in taken],
+        repeat(-1),
+    )
+
+
+def _positions(nodes: list[str]) -> list[int]:
+    """Return the positions of nodes; -1 for those of bodies."""
+    try:
+        return list(map(int, nodes))
+    except ValueError:
+        return [-1 if "/" in node else int(node) for node in nodes]
 
 
 def _tables(
@@ -88,41 +94,39 @@ def _tables(
     """
     import numpy
 
-    known: dict[tuple[int, tuple[str, ...]], int] = {}
     directions: dict[Direction, int] = {UNKNOWN: 0}
     rows: list[list[int]] = []
-    kernel_of: list[int] = []
-    nameless: tuple[str, ...] = ()
-    for position, payload in enumerate(graph.payloads):
-        kernel = payload.kernel if type(payload) is KernelPayload else None
+    numbers: dict[Any, int] = {}
+    kernels = [
+        payload.kernel if type(payload) is KernelPayload else None for payload in graph.payloads
+    ]
+    keys: list[Any] = list(map(id, kernels))
+    if names:
+        keys = [(key, names.get(position, ())) for position, key in enumerate(keys)]
+    for key, kernel in dict(zip(keys, kernels, strict=True)).items():
+        numbers[key] = -1
         if kernel is None:
-            kernel_of.append(-1)
             continue
-        key = id(kernel), names.get(position, nameless) if names else nameless
-        found = known.get(key)
-        if found is None:
-            found = known[key] = -1
-            ways = ways_of(kernel, key[1])
-            simple = ways.simple
-            if simple is not None and not ways.outputs_first:
-                row = [0] * (most + 2)
-                for argument, direction in simple.items():
-                    if argument <= most:
-                        row[argument + 1] = directions.setdefault(direction, len(directions))
-                found = known[key] = len(rows)
-                rows.append(row)
-        kernel_of.append(found)
-    tables = numpy.array(rows) if rows else numpy.zeros((1, most + 2), dtype=numpy.int64)
-    return numpy.array(kernel_of, dtype=numpy.int64), tables, list(directions)
+        ways = ways_of(kernel, key[1] if names else ())
+        simple = ways.simple
+        if simple is not None and not ways.outputs_first:
+            row = [0] * (most + 2)
+            for argument, direction in simple.items():
+                if argument <= most:
+                    row[argument + 1] = directions.setdefault(direction, len(directions))
+            numbers[key] = len(rows)
+            rows.append(row)
+    tables = numpy.array(rows or [[0] * (most + 2)], dtype=numpy.int64)
+    kernel_of = numpy.array([numbers[key] for key in keys], dtype=numpy.int64)
+    return kernel_of, tables, list(directions)
 
 
-def _spots(places: Any, own: tuple[int, int] | None) -> tuple[Any, Any]:
+def _spots(places: Iterable[Place], own: tuple[int, int] | None) -> tuple[Any, Any]:
     """Return which places are blocks that other nodes may share, and where those in use end."""
     import numpy
 
     usual: list[bool] = []
     stop: list[int] = []
-    item: Place
     for item in places:
         usual.append(item[0] == "block" and item[5] != own)
         stop.append(item[1] + item[2] if item[4] != "free" else 0)
