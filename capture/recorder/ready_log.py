@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from traceback import walk_tb
@@ -147,6 +148,25 @@ def user_stack() -> list[Spot]:
     return [Spot(*frame) for frame in locate(sys._getframe(1)).stack]
 
 
+NO_FORM = re.compile(
+    r"Could not run '(?P<missing>[^']+)' with arguments from the 'Lazy' backend|"
+    r"^(?P<meta>\S+): attempted to run this operator with Meta tensors"
+)
+"""What torch says of an operator that it cannot run without data."""
+
+
+def _message(error: BaseException) -> str:
+    text = str(error).strip()
+    missing = NO_FORM.search(text) if isinstance(error, NotImplementedError) else None
+    if missing is None:
+        return text
+    return (
+        f"torch has no form of {missing['missing'] or missing['meta']} for tensors without data "
+        f"(sparse tensors on a GPU have none at all), so the dry run ends here; "
+        f"`cglens record` on a GPU goes on"
+    )
+
+
 def failure_of(error: BaseException) -> Failure:
     """Return an exception with the user's frames of its traceback, innermost first."""
     name = type(error).__qualname__
@@ -158,6 +178,6 @@ def failure_of(error: BaseException) -> Failure:
     ]
     return Failure(
         error=name if module == "builtins" else f"{module}.{name}",
-        message=str(error).strip(),
+        message=_message(error),
         stack=stack[::-1],
     )

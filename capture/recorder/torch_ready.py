@@ -9,7 +9,15 @@ from typing import Any
 import torch
 
 from ..model import Place
-from . import torch_ready_compiler, torch_ready_cuda, torch_ready_files, torch_ready_tensors
+from . import (
+    torch_ready_backends,
+    torch_ready_compiler,
+    torch_ready_cuda,
+    torch_ready_fallback,
+    torch_ready_files,
+    torch_ready_lengths,
+    torch_ready_tensors,
+)
 from .readiness import Readiness, Spot
 from .ready_log import Log
 from .ready_streams import World
@@ -46,6 +54,9 @@ class DryRun:
         mode = ReadyMode(self.log, self.world)
         torch_ready_tensors.install(self.log)
         torch_ready_cuda.install(self.log, self.world)
+        torch_ready_backends.install()
+        torch_ready_fallback.install()
+        torch_ready_lengths.install(self.log)
         torch_ready_compiler.install(self.log)
         torch_ready_files.install(self.log)
         self._stack.enter_context(mode)

@@ -65,6 +65,15 @@ class Call:
             return True
         return any(is_gpu(tensor) for tensor in self.tensors())
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it works on real tensors, whose values are known, and stays on the host."""
+        device = self.kwargs.get("device")
+        if device is not None and torch.device(device).type != "cpu":
+            return False
+        known = [getattr(tensor, "_cglens_known", False) for tensor in self.tensors()]
+        return bool(known) and all(known)
+
     def generators(self) -> Iterator[torch.Generator]:
         """Yield the random generators among the arguments."""
         for value in (*self.args, *self.kwargs.values()):
@@ -119,6 +128,16 @@ def is_pinned(tensor: Any) -> bool:
 def set_pinned(tensor: torch.Tensor) -> None:
     """Mark a tensor as pinned."""
     tensor._cglens_pinned = True  # type: ignore[attr-defined]
+
+
+def set_known(result: Any) -> Any:
+    """Mark a real tensor as one whose values count."""
+    if isinstance(result, torch.Tensor):
+        result._cglens_known = True  # type: ignore[attr-defined]
+    elif isinstance(result, (list, tuple)):
+        for value in result:
+            set_known(value)
+    return result
 
 
 def _same_storage(one: torch.Tensor, other: torch.Tensor) -> bool:

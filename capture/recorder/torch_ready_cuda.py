@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from . import torch_ready_streams
+from . import torch_ready_legacy, torch_ready_memory, torch_ready_streams
 from .ready_log import Log
 from .ready_streams import HOST_WAITS, WAIT_OUTSIDE, World
 
@@ -36,18 +36,22 @@ def install(log: Log, world: World) -> None:
     """Put the stand-ins into ``torch.cuda``, for the rest of this process."""
     names = {
         **_constants(),
+        **torch_ready_memory.names(),
+        **torch_ready_legacy.names(),
         **torch_ready_streams.names(world),
         **_waiting(log),
         **_random(log),
     }
     cuda: Any = torch.cuda
-    for module in (cuda, cuda.streams, cuda.memory, cuda.random, cuda.graphs):
+    for module in (cuda, cuda.streams, cuda.memory, cuda.random, cuda.graphs, cuda.profiler):
         for name, value in names.items():
             if module is cuda or hasattr(module, name):
                 setattr(module, name, value)
     _accelerator(names)
     cuda._lazy_init = cuda.init = lambda: None
     cuda.nvtx._nvtx = _Nothing()
+    cuda.nccl.version = lambda: (2, 28, 9)
+    torch.compiler.cudagraph_mark_step_begin = lambda: None
     cuda.default_generators = (torch.default_generator,)
     torch.Generator = _generator(world)  # type: ignore[misc]
     _optimizers(log)
@@ -61,6 +65,7 @@ def _accelerator(names: dict[str, Any]) -> None:
         "current_device_idx": "current_device",
         "set_device_index": "set_device",
         "set_device_idx": "set_device",
+        "device_index": "device",
     }
     for name in dir(accelerator) if accelerator is not None else ():
         value = names.get(same.get(name, name))
@@ -79,25 +84,17 @@ class _Nothing:
 
 def _constants() -> dict[str, Any]:
     zeros = (
-        "memory_allocated",
-        "max_memory_allocated",
-        "memory_reserved",
-        "max_memory_reserved",
-        "memory_cached",
-        "max_memory_cached",
         "utilization",
         "temperature",
         "power_draw",
         "clock_rate",
+        "current_blas_handle",
+        "current_solver_handle",
         "_get_device_index",
     )
     nothing = (
         "ipc_collect",
-        "reset_peak_memory_stats",
-        "reset_max_memory_allocated",
-        "reset_max_memory_cached",
-        "reset_accumulated_memory_stats",
-        "set_per_process_memory_fraction",
+        "check_error",
         "set_sync_debug_mode",
         "_sleep",
     )
@@ -115,11 +112,8 @@ def _constants() -> dict[str, Any]:
         "get_device_capability": lambda device=None: (GPU.major, GPU.minor),
         "get_device_properties": lambda device=None: GPU,
         "get_arch_list": lambda: ["sm_90"],
+        "get_gencode_flags": lambda: "-gencode compute=compute_90,code=sm_90",
         "mem_get_info": lambda device=None: (GPU.total_memory, GPU.total_memory),
-        "memory_stats": lambda device=None: {},
-        "memory_summary": lambda *args, **kwargs: "",
-        "memory_snapshot": lambda *args, **kwargs: [],
-        "list_gpu_processes": lambda device=None: "",
         "can_device_access_peer": lambda *args: False,
         "get_sync_debug_mode": lambda: 0,
         "cudart": _Nothing,
@@ -180,6 +174,7 @@ def _generator(world: World) -> Any:
         """A generator that says it is on the GPU; the numbers do not matter."""
 
         _cglens_gpu = False
+        _cglens_offset = 0
 
         def __new__(cls, device: Any = "cpu") -> Any:
             made = super().__new__(cls, device="cpu")
@@ -195,6 +190,25 @@ def _generator(world: World) -> Any:
         @property
         def device(self) -> torch.device:
             return torch.device("cuda", 0) if self._cglens_gpu else torch.device("cpu")
+
+        def clone_state(self) -> Any:
+            other = Generator(self.device)
+            other.set_state(self.get_state())
+            return other
+
+        # On the host, a generator has no state that graphs could share.
+        graphsafe_get_state = clone_state
+
+        def graphsafe_set_state(self, state: Any) -> Any:
+            self.set_state(state.get_state())
+            return self
+
+        def get_offset(self) -> int:
+            return self._cglens_offset
+
+        def set_offset(self, offset: int) -> Any:
+            self._cglens_offset = offset
+            return self
 
     return Generator
 

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._higher_order_ops.utils import registered_hop_fake_fns
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 from .ready_log import Log, user_stack
 from .ready_streams import World
-from .torch_ready_call import Call
-from .torch_ready_operators import HANDLERS
+from .torch_ready_call import Call, set_known
+from .torch_ready_handlers import HANDLERS
 
 BELOW = "lazy"
 """Type of the device that stands for ``cuda`` below Python."""
@@ -42,6 +43,8 @@ def depth() -> int:
 
 def below(device: Any) -> Any:
     """Return the device that stands for one below Python; others as they are."""
+    if isinstance(device, int) and not isinstance(device, bool):
+        return torch.device(BELOW, device)
     if isinstance(device, str):
         device = torch.device(device)
     if isinstance(device, torch.device) and device.type == "cuda":
@@ -78,6 +81,28 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
         number: bool = getattr(local, "number", False)
         return number and getattr(local, "function", "") == "Tensor.__setitem__"
 
+    supports_higher_order_operators = True
+
+    def _higher_order(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        """Run an operator that takes functions, as torch's own fake mode does."""
+        level = depth()
+        if level == 0:
+            self.log.work()
+            self.world.work(str(func))
+        local.depth = level + 1
+        try:
+            if func in registered_hop_fake_fns:
+                return super().__torch_dispatch__(func, types, args, kwargs)
+            return func.python_key_table[FakeTensorMode](self, *args, **kwargs)
+        finally:
+            local.depth = level
+
     @property
     def avoid_device_init(self) -> bool:
         """Never touch a GPU: this process is not to see one."""
@@ -91,6 +116,8 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run one operator."""
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return self._higher_order(func, types, args, kwargs or {})
         named = dict(kwargs or {})
         if named.get("device") is not None:
             named["device"] = below(named["device"])
@@ -104,6 +131,8 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
         local.depth = level + 1
         try:
             call = Call(self, func, tuple(args), named, run, outermost=level == 0)
+            if call.is_known:
+                return set_known(func(*args, **named))
             if level == 0 and call.on_gpu:
                 self.log.work()
                 self.world.work(call.name)

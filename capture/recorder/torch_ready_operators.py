@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from .torch_ready_call import KEEP_ON_GPU, WAITS, Call, is_gpu
-from .torch_ready_copies import FILL, NUMBER, copy, move, pin, pinned, where
+from .torch_ready_copies import FILL, NUMBER
 from .torch_ready_guess import guess
 
 OUTSIDE = "leave it out of the graph: do it before the capture or between replays"
@@ -246,53 +245,3 @@ def dynamic(call: Call) -> Any:
         if call.on_gpu:
             call.report("host_sync", SHAPE, FIXED_SHAPE)
         raise
-
-
-HANDLERS: dict[str, Callable[[Call], Any]] = {
-    "_local_scalar_dense": item,
-    "item": item,
-    "equal": equal,
-    "allclose": equal,
-    "is_nonzero": equal,
-    "nonzero": nonzero,
-    "masked_select": masked_select,
-    "_unique2": unique,
-    "unique_dim": unique_dim,
-    "unique_consecutive": unique_consecutive,
-    "repeat_interleave": repeat_interleave,
-    "bincount": bincount,
-    "index": index,
-    "_unsafe_index": index,
-    "index_put": index_put,
-    "index_put_": index_put,
-    "_unsafe_index_put": index_put,
-    "_index_put_impl_": index_put,
-    "_to_copy": move,
-    "copy_": copy,
-    "_pin_memory": pin,
-    "is_pinned": pinned,
-    "_linalg_check_errors": check_errors,
-    "histc": histogram,
-    "where": where,
-    "normal": normal,
-    "linalg_matrix_exp": matrix_exponential,
-    "logical_or": either,
-    "logical_and": either,
-    "bitwise_or": either,
-    "bitwise_and": either,
-    "any": rare,
-    "isnan": rare,
-    "isinf": rare,
-}
-HANDLERS |= dict.fromkeys(("to_sparse", "_coalesce", "_to_sparse", "_to_sparse_csr"), dynamic)
-HANDLERS |= dict.fromkeys(
-    (
-        "linalg_eig",
-        "linalg_eigvals",
-        "_linalg_eigvals",
-        "_linalg_eigh",
-        "_linalg_svd",
-        "linalg_lstsq",
-    ),
-    solver,
-)

@@ -43,9 +43,19 @@ def _devices(world: World) -> dict[str, Any]:
     }
 
 
+class _Kind(type):
+    """The class of stand-ins: like ``torch.Stream``, it knows instances of every device's."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        kind = StandInStream if issubclass(cls, StandInStream) else StandInEvent
+        return isinstance(value, kind)
+
+
 def _streams(world: World) -> dict[str, Any]:
-    class Stream(StandInStream):
+    class Stream(StandInStream, metaclass=_Kind):
         """Stand-in for ``torch.cuda.Stream``."""
+
+        device_type = 1  # CUDA's, in c10::DeviceType
 
         def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
             super().__init__(world)
@@ -57,7 +67,11 @@ def _streams(world: World) -> dict[str, Any]:
         def cuda_stream(self) -> int:
             return self._serial
 
-        stream_id = cuda_stream
+        stream_id = native_handle = _as_parameter_ = cuda_stream
+
+        @staticmethod
+        def priority_range() -> tuple[int, int]:
+            return 0, -5
 
         def _new_event(self) -> Any:
             return Event()
@@ -70,8 +84,12 @@ def _streams(world: World) -> dict[str, Any]:
         def __exit__(self, *error: object) -> None:
             world.current = self._outer
 
-    class Event(StandInEvent):
+    class Event(StandInEvent, metaclass=_Kind):
         """Stand-in for ``torch.cuda.Event``."""
+
+        @classmethod
+        def from_ipc_handle(cls, device: Any, handle: Any) -> Any:
+            return cls()
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(world)
@@ -96,9 +114,12 @@ def _streams(world: World) -> dict[str, Any]:
         if chosen is not None:
             world.current = chosen
 
+    anything: Any = torch
+    anything.Stream, anything.Event = Stream, Event
     return {
         "Stream": Stream,
         "ExternalStream": lambda pointer, device=None, **kwargs: Stream(),
+        "get_stream_from_external": lambda pointer, device=None: Stream(),
         "Event": Event,
         "stream": stream,
         "StreamContext": stream,

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .ready_log import Log
 from .torch_ready_call import KEEP_ON_GPU, WAITS, is_gpu
+from .torch_ready_legacy import type_of
 from .torch_ready_mode import above, depth, in_function
+
+MOST_KNOWN = 256
+"""Elements of the largest tensor on the host whose values are kept while they are known."""
 
 
 def install(log: Log) -> None:
     """Give fake tensors and modules their stand-ins, for the rest of this process."""
+    # Lengths, sizes and thresholds that a script writes down stay known; torch keeps single ones.
+    fake_tensor.CONSTANT_NUMEL_LIMIT = MOST_KNOWN
     fake: Any = FakeTensor
     fake.device = property(_device, fake.device.fset)
     fake.is_cuda = property(lambda tensor: tensor.device.type == "cuda")
@@ -22,6 +29,7 @@ def install(log: Log) -> None:
     fake.get_device = lambda tensor: tensor.device.index if tensor.is_cuda else -1
     fake.data_ptr = lambda tensor: id(tensor)
     fake.record_stream = lambda tensor, stream: None
+    fake.type = type_of
     fake.is_shared = lambda tensor: False
     fake.share_memory_ = lambda tensor: tensor
     fake.__deepcopy__ = _deepcopy
