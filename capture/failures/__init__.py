@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ..registry import discover
 from .base import Confidence, FailureKind, Match
-from .facts import Facts, Frame, Raised, code_name
+from .error_codes import code_name
+from .facts import Facts, Frame, Raised
 
 __all__ = [
     "UNKNOWN",

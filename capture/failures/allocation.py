@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import NO, STREAM_API, FailureKind, Match, certain, likely
-from .facts import UNSUPPORTED, Facts
+from .error_codes import UNSUPPORTED
+from .facts import Facts
 
 NAMES = (
     "cudaMalloc",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain, likely, possible
-from .facts import CAPTURED_EVENT, UNSUPPORTED, Facts
+from .error_codes import CAPTURED_EVENT, UNSUPPORTED
+from .facts import Facts
 
 METHODS = frozenset(
     (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from .base import NO, FailureKind, Match, certain, likely
-from .facts import UNSUPPORTED, Facts
+from .error_codes import UNSUPPORTED
+from .facts import Facts
 
 LIBRARY = re.compile(
     r"cublas(Lt)?Create|cudnnCreate|cusolver\w*Create|cusparseCreate|cufft(Plan|Make|Create)\w*|"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain, likely
-from .facts import IMPLICIT, UNSUPPORTED, Facts
+from .error_codes import IMPLICIT, UNSUPPORTED
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

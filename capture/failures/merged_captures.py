@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain
-from .facts import MERGE, Facts
+from .error_codes import MERGE
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

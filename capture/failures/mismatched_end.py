@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import NO, STREAM_API, FailureKind, Match, certain, likely
-from .facts import UNMATCHED, WRONG_THREAD, Facts
+from .error_codes import UNMATCHED, WRONG_THREAD
+from .facts import Facts
 
 POOL = ("use_count", "pool", "mempool")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import NO, TORCH_NOTES, FailureKind, Match, certain, likely
-from .facts import ILLEGAL_STATE, INVALIDATED, UNSUPPORTED, Facts
+from .error_codes import ILLEGAL_STATE, INVALIDATED, UNSUPPORTED
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import NO, STREAM_API, FailureKind, Match, certain, likely, possible
-from .facts import INVALIDATED, Facts, Frame
+from .error_codes import INVALIDATED
+from .facts import Facts, Frame
 
 
 def matches(facts: Facts) -> Match:

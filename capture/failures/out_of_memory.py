@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import NO, FailureKind, Match, certain
-from .facts import OUT_OF_MEMORY, Facts
+from .error_codes import OUT_OF_MEMORY
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CONSTRAINTS, NO, FailureKind, Match, certain, likely
-from .facts import UNSUPPORTED, Facts
+from .error_codes import UNSUPPORTED
+from .facts import Facts
 
 CALLS = ("to", "cuda", "copy_", "tensor", "as_tensor", "asarray", "from_numpy", "scatter", "full")
 

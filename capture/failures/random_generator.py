@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from .base import NO, FailureKind, Match, certain, likely
-from .facts import UNSUPPORTED, Facts
+from .error_codes import UNSUPPORTED
+from .facts import Facts
 
 WORDS = re.compile(
     r"CUDAGeneratorImpl|cuda generator|philox|rng state|generator.*(captur|regist)|"

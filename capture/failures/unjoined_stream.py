@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CAPTURE_FAILURES, NO, FailureKind, Match, certain
-from .facts import UNJOINED, Facts
+from .error_codes import UNJOINED
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

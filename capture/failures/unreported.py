@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import CAPTURE_FAILURES, NO, FailureKind, Match, likely, possible
-from .facts import INVALIDATED, Facts
+from .error_codes import INVALIDATED
+from .facts import Facts
 
 
 def matches(facts: Facts) -> Match:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from .base import NO, FailureKind, Match, certain, likely
-from .facts import IMPLICIT, Facts
+from .error_codes import IMPLICIT
+from .facts import Facts
 
 SAME = re.compile(
     r"expected all tensors to be on the same device|tensors? .* (is|are) on cpu|"

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
-from ..failures.facts import Frame, Raised, code_of, is_cuda
+from ..failures.error_codes import code_of, is_cuda
+from ..failures.facts import Frame, Raised
 
 MAX_FRAMES = 48
 """Innermost frames that are kept of an exception; of those above it, only the user's are."""

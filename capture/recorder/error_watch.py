@@ -15,7 +15,7 @@ from inspect import isfunction
 from types import CodeType
 from typing import Any
 
-from ..failures import facts
+from ..failures import error_codes, facts
 from ..failures.facts import Raised
 from . import causes
 from .causes import is_ours, raised_at, says_cuda
@@ -124,7 +124,7 @@ def listening() -> list[Callable[..., Any]]:
 
     torch's compiler, while it runs the script's functions, would compile them too.
     """
-    places = (causes, facts, sys.modules[__name__], ErrorWatch)
+    places = (causes, error_codes, facts, sys.modules[__name__], ErrorWatch)
     return [item for place in places for item in vars(place).values() if isfunction(item)]
 
 

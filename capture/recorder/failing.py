@@ -9,7 +9,7 @@ import msgspec
 
 from ..extract import Extraction
 from ..failures import UNKNOWN, Facts, Frame, Raised, classify
-from ..failures.facts import INVALIDATED, UNJOINED, is_cuda
+from ..failures.error_codes import INVALIDATED, UNJOINED, is_cuda
 from ..model import Failure, Place
 from .causes import raised, stack_of
 from .open_capture import OpenCapture

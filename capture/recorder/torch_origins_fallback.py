@@ -9,7 +9,7 @@ from time import perf_counter_ns as clock
 from typing import TYPE_CHECKING, Any
 
 from ..driver.records import NOT_CAPTURING, Tip
-from ..failures.facts import UNSUPPORTED
+from ..failures.error_codes import UNSUPPORTED
 from .origins.watched import Operator, Thread, Watched
 
 if TYPE_CHECKING:

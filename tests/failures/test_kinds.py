@@ -20,7 +20,8 @@ from capture.failures import (
     kind_of,
     kinds,
 )
-from capture.failures.facts import CODES, called, code_of
+from capture.failures.error_codes import CODES, code_of
+from capture.failures.facts import called
 from tests.failures.scripts import HERE, silent, zoo
 
 REFUSED = "CUDA error: operation not permitted when stream is capturing"
