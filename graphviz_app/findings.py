@@ -23,6 +23,7 @@ from capture.errors import GraphLensError
 from capture.model import Recording
 
 from . import result_text
+from .finding_stacks import FindingStacks
 
 MOST_ROWS = 500
 """Rows that are kept of one analysis of one graph; all are counted."""
@@ -204,7 +205,31 @@ class Findings:
         return result_text.row_text(result, item.row)
 
     def document(self) -> dict[str, object]:
-        """Return all as plain data for JSON."""
+        """Return all as plain data for JSON.
+
+        Stacks are lists of ``FILE:LINE FUNCTION``, innermost first; findings have their places.
+        """
+        lookup, stacks = FindingStacks(self.recording), dict[tuple[str, ...], int]()
+        findings = [
+            {
+                **msgspec.to_builtins(item),
+                "title": self.kinds[item.analysis].title,
+                "says": self._plain(item),
+                "notes": [self.result(item).text(note) for note in self.result(item).notes],
+                "stacks": [
+                    {
+                        "what": stack.what,
+                        "address": stack.address,
+                        "stack": stacks.setdefault(
+                            tuple(f"{at.file}:{at.line} {at.function}" for at in stack.frames),
+                            len(stacks),
+                        ),
+                    }
+                    for stack in lookup.of(item.graph, self.cells(item).values())
+                ],
+            }
+            for item in self.ordered()
+        ]
         return {
             "graphs": self.looked,
             "kinds": [
@@ -218,15 +243,8 @@ class Findings:
                 }
                 for kind in self.ranked()
             ],
-            "findings": [
-                {
-                    **msgspec.to_builtins(item),
-                    "title": self.kinds[item.analysis].title,
-                    "says": self._plain(item),
-                    "notes": [self.result(item).text(note) for note in self.result(item).notes],
-                }
-                for item in self.ordered()
-            ],
+            "findings": findings,
+            "stacks": [list(frames) for frames in stacks],
             "absent": self.absent,
         }
 

@@ -210,6 +210,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                     "nodes": text.count_text(len(row.nodes)),
                     "first": row.nodes[0] if row.nodes else "",
                     "last": row.nodes[-1] if row.nodes else "",
+                    "stack": short_place(row.allocated_at),
                 },
                 "exact": {
                     "size": text.exact_bytes_text(row.size_bytes)

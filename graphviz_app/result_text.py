@@ -15,6 +15,11 @@ from . import format as text
 PLACES = (" at", " by")
 """How names of columns end whose texts are lines of a script: several of them can be in a row."""
 _LONG_PLACE = re.compile(r"^.*[/\\]([^/\\]+[/\\][^/\\]+:\d+(?: \S+)?)$")
+_ONE = re.compile(
+    r"(?<![\d.,])1 (address|block|chain|edge|function|gap|graph|kernel|line|module|node|operator|"
+    r"output|piece|pool|replay|tensor|workspace)(?:e?s)\b"
+)
+"""What analyses count is written in the plural; of one it is read in the singular."""
 SHARES = ("share", "tail", "occupancy", "utilisation")
 """Words in the name of a ratio that say that it is a part of a whole, and no factor."""
 
@@ -124,7 +129,7 @@ def written(result: Result, template: str) -> str:
         name: Quantity(value_text(name, figure.value, figure.unit), Unit.TEXT)
         for name, figure in result.figures.items()
     }
-    return msgspec.structs.replace(result, figures=figures).text(template)
+    return _ONE.sub(r"1 \1", msgspec.structs.replace(result, figures=figures).text(template))
 
 
 def summary(result: Result) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from capture.analysis import Analysis, Result, Subject
     from capture.origin_index import OriginIndex
 
-    from .findings import Search
+    from .findings import Findings, Search
     from .kernel_rows import KernelNodes
     from .measuring import Measurer
     from .node_times import NodeTimes
@@ -174,6 +174,18 @@ class Store(OpenRecordings):
                 self._searches[opened.id] = found
             return found
 
+    def known_findings(self, recording: str, patience_s: float) -> Findings | None:
+        """Return the findings of a recording once all are known, else ``None``.
+
+        A recording of few graphs is searched now; of others what was searched before counts.
+        """
+        opened = self.get(recording)
+        graphs = opened.recording.graphs.values()
+        if len(graphs) <= FEW_GRAPHS and sum(info.node_count for info in graphs) <= FEW_NODES:
+            self.findings(opened.id).done.wait(patience_s)
+        search = self._searches.get(opened.id)
+        return search.findings if search is not None and search.done.is_set() else None
+
     def marks(self, recording: str, key: str) -> dict[str, tuple[Analysis, Result]]:
         """Return the results about a graph that hold findings, by name of their analysis.
 
@@ -185,11 +197,7 @@ class Store(OpenRecordings):
         from .findings import marks_of
 
         opened = self.get(recording)
-        graphs = opened.recording.graphs.values()
-        if len(graphs) <= FEW_GRAPHS and sum(info.node_count for info in graphs) <= FEW_NODES:
-            self.findings(opened.id).done.wait(PATIENCE_S)
-        search = self._searches.get(opened.id)
-        found = search.findings if search is not None and search.done.is_set() else None
+        found = self.known_findings(opened.id, PATIENCE_S)
         try:
             subject = self.subject(opened.id, key)
         except FormatError:  # of timings, which findings do not need

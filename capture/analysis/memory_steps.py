@@ -9,7 +9,7 @@ from .base import Analysis, Cell, Column, Quantity, Result, Scope, Series, Unit
 from .stored import OF_GRAPH, readable
 
 COLUMNS = [
-    Column("graph", Unit.TEXT),
+    Column("graph", Unit.GRAPH),
     Column("pool", Unit.TEXT),
     Column("reserved before", Unit.BYTES),
     Column("added", Unit.BYTES),
@@ -39,7 +39,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     for key, made in found[:rows]:
         pool = f"{made.pool[0]}, {made.pool[1]}" if made.pool else ""
         row: tuple[Cell, ...] = (
-            recording.graphs[key].name,
+            key,
             pool,
             made.before_bytes,
             made.added_bytes,

@@ -34,12 +34,47 @@ class Held:
         return self.weights_bytes + self.gradients_bytes + self.state_bytes
 
 
+class TensorOwners:
+    """Finds the module that a named tensor belongs to.
+
+    A name begins with the class of the outermost module, such as ``"Net: layers.0.weight"`` or
+    ``"gradient of Net: layers.0.weight"``: where two outermost modules have that class, it cannot
+    be told whose it is.
+    """
+
+    def __init__(self, index: OriginIndex) -> None:
+        self._roots = _roots(index)
+        self._only = next(iter(self._roots.values())) if len(self._roots) == 1 else None
+        self._places = {
+            (index.ancestors[at][0], module.path): at for at, module in enumerate(index.modules)
+        }
+
+    def find(self, name: str) -> tuple[int, str] | None:
+        """Return the index of the innermost module known, and what of it the tensor is.
+
+        That is empty for parameters and buffers, else such as ``"gradient"`` or
+        ``"AdamW: exp_avg"``. ``None`` for tensors of no module.
+        """
+        owner, _, path = name.rpartition(": ")
+        what, _, class_name = owner.rpartition(" of ")
+        wrapped = class_name == _WRAPPED and path.startswith(f"{_WRAPPER}.")
+        root = self._only if wrapped else self._roots.get(class_name)
+        if root is None:
+            return None
+        inner = ".".join(part for part in path.split(".")[:-1] if part != _WRAPPER)
+        while inner:
+            at = self._places.get((root, inner))
+            if at is not None:
+                return at, what
+            inner = inner.rpartition(".")[0]
+        return root, what
+
+
 def held_by_module(index: OriginIndex, memory: Memory | None) -> dict[int, Held]:
     """Return what each module holds, by index into its modules; those without any are left out.
 
-    Only tensors that the graph points into have names. A name begins with the class of the
-    outermost module: where two outermost modules have that class, its tensors are nobody's. A name
-    counts once: the same name elsewhere belongs to another model of that class.
+    Only tensors that the graph points into have names. A name counts once: the same name elsewhere
+    belongs to another model of that class.
 
     Notes
     -----
@@ -48,25 +83,16 @@ def held_by_module(index: OriginIndex, memory: Memory | None) -> dict[int, Held]
     names = memory.names if memory is not None else None
     if names is None or not index.modules:
         return {}
-    roots = _roots(index)
-    only = next(iter(roots.values())) if len(roots) == 1 else None
-    places = {(index.ancestors[at][0], module.path): at for at, module in enumerate(index.modules)}
+    owners = TensorOwners(index)
     found: dict[int, Held] = {}
     counted: set[int | str] = set()
     for address, size, name in zip(names.address, names.size_bytes, names.name, strict=True):
-        owner, _, path = name.rpartition(": ")
-        what, _, class_name = owner.rpartition(" of ")
-        wrapped = class_name == _WRAPPED and path.startswith(f"{_WRAPPER}.")
-        root = only if wrapped else roots.get(class_name)
-        if root is None or address in counted or name in counted:
+        owner = owners.find(name)
+        if owner is None or address in counted or name in counted:
             continue
         counted |= {address, name}
-        inner = ".".join(part for part in path.split(".")[:-1] if part != _WRAPPER)
-        at = places.get((root, inner))
-        while at is None and inner:
-            inner = inner.rpartition(".")[0]
-            at = places.get((root, inner))
-        for above in index.ancestors[root if at is None else at]:
+        at, what = owner
+        for above in index.ancestors[at]:
             held = found.setdefault(above, Held())
             if not what:
                 held.weights_bytes += size

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Any
 
 from dash import html
 
 from capture.analysis.found import Finding
-from capture.analysis.later import captured_us, device_of, laters
 from capture.errors import GraphLensError
 from capture.memory.pointers import Memories
-from capture.memory_map import MemoryMap
+from capture.memory_map import StackFrame
 
 from .. import format as text
 from .. import result_text
 from ..context import Context
 from ..facts import Fact, Section
+from ..finding_stacks import ADDRESS, FindingStacks
 from ..findings import Findings
 from . import details
 from .facts import Children
@@ -26,7 +26,6 @@ from .origin_panel import source_link
 from .prose import prose
 
 MOST_FRAMES = 30
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,16}")
 
 
 def panel(context: Context) -> Children:
@@ -73,7 +72,7 @@ def in_full(context: Context, found: Findings, item: Finding) -> Children:
     kind = f"{SHAPES[item.severity]} {item.severity}{sure}"
     parts: Children = [details.heading(kind, found.kinds[item.analysis].title)]
     shown = [
-        Fact(name, result_text.short_place(value), mono=bool(_ADDRESS.fullmatch(value)))
+        Fact(name, result_text.short_place(value), mono=bool(ADDRESS.fullmatch(value)))
         for name, value in found.cells(item).items()
         if name not in ("confidence",)
     ]
@@ -93,45 +92,27 @@ def _stacks(context: Context, found: Findings, item: Finding) -> Children:
     """Return the stacks that allocated, freed and took over what the finding's addresses lie in."""
     if not item.graph:
         return []
-    addresses = [value for value in found.cells(item).values() if _ADDRESS.fullmatch(value)]
     try:
         with context.store.reading:
             recording = context.store.get(context.state.recording).recording
-            memory = recording.memory(item.graph)
+            stacks = FindingStacks(recording).of(item.graph, found.cells(item).values())
             origins = recording.origins(item.graph)
-            later = laters(recording, []).get(recording.graphs[item.graph].process or 0)
     except GraphLensError:
         return []
-    if memory is None:
-        return []
     files = {frame.file for frame in origins.frames if frame.kind == "user"} if origins else set()
-    places = Memories(memory)
     parts: Children = []
-    for address in dict.fromkeys(addresses):
-        place = places.find(int(address, 16))
-        stacks: list[tuple[str, MemoryMap, int]] = [("Allocated", memory, place.stack)]
-        if later is not None and later.snapshot.frees is not None and place.kind == "block":
-            frees = later.snapshot.frees
-            fate = later.fate(place.start, device_of(memory, place.number), captured_us(memory))
-            if fate is not None and fate.row >= 0:
-                stacks += [
-                    ("Freed", later.snapshot, frees.stack[fate.row]),
-                    ("Handed out again", later.snapshot, frees.reused_stack[fate.row]),
-                ]
-        for what, table, stack in stacks:
-            frames = _frames(context, files, table, stack)
-            if frames:
-                title = html.H3(f"{what} at, {address}", title="From torch's memory history")
-                parts.append(html.Section([title, html.Ol(frames, className="finding-stack mono")]))
+    for stack in stacks:
+        what = f"{stack.what[:1].upper()}{stack.what[1:]} at, {stack.address}"
+        frames = _frames(context, files, stack.frames)
+        title = html.H3(what, title="From torch's memory history")
+        parts.append(html.Section([title, html.Ol(frames, className="finding-stack mono")]))
     return parts
 
 
-def _frames(context: Context, files: set[str], memory: MemoryMap, stack: int) -> list[Any]:
+def _frames(context: Context, files: set[str], frames: Sequence[StackFrame]) -> list[Any]:
     """Return the frames of a stack, those in files with nodes as links to the page of source."""
-    if not 0 <= stack < len(memory.stacks):
-        return []
     rows = []
-    for frame in [memory.frames[at] for at in memory.stacks[stack]][:MOST_FRAMES]:
+    for frame in frames[:MOST_FRAMES]:
         where = f"{frame.file}:{frame.line}"
         short = result_text.short_place(where)
         linked = frame.file in files
@@ -154,7 +135,7 @@ def _ways(context: Context, found: Findings, item: Finding) -> Any:
     if item.graph in found.recording.stored("memory"):
         links.append(go_link(context, "Memory of the graph", {"page": "memory", **plain}))
         for value in dict.fromkeys(found.cells(item).values()):
-            if _ADDRESS.fullmatch(value):
+            if ADDRESS.fullmatch(value):
                 start = _block_at(context, item.graph, int(value, 16))
                 change = {"page": "graph", "body": "", "view": "", "search": f"block:{start:#x}"}
                 links.append(go_link(context, f"Nodes of the memory at {value}", change))

@@ -21,6 +21,8 @@ from .result_view import link_to, node_target
 
 MOST = 5_000
 """Rows in the browser."""
+FEW = 40
+"""Rows that are as high as what they say."""
 SHAPES = {
     Severity.NOTICE: "\N{BLACK UP-POINTING TRIANGLE}",
     Severity.WARNING: "\N{BLACK DIAMOND}",
@@ -113,7 +115,15 @@ def grid(data: list[dict[str, Any]]) -> Component:
             "width": 72,
             **words,
         },
-        {"field": "what", "headerName": "What", "minWidth": 240, "flex": 5, **words},
+        {
+            "field": "what",
+            "headerName": "What",
+            "minWidth": 240,
+            "flex": 5,
+            # Few findings are read here; of many it is the panel that tells all.
+            **({"wrapText": True, "autoHeight": True} if len(data) <= FEW else {}),
+            **words,
+        },
     ]
     table: Component = dag.AgGrid(
         id=FindingsPage.TABLE,

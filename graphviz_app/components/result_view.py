@@ -51,6 +51,7 @@ def link_to(context: Context, changes: dict[str, Any]) -> dict[str, str]:
 
 def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
     """Return a result's rows for ag-grid: values to sort by, texts to show, links of nodes."""
+    graphs = context.store.get(context.state.recording).recording.graphs
     found = []
     for number, cells in enumerate(result.rows):
         row: dict[str, Any] = {"id": str(number), "texts": {}, "exact": {}, "links": {}}
@@ -62,7 +63,7 @@ def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
             if column.unit is Unit.GRAPH and isinstance(cell, str) and cell:
                 graph = {"graph": cell}
                 row["links"][field] = link_to(context, graph_target(cell))
-                row["texts"][field] = cell
+                row["texts"][field] = graphs[cell].name if cell in graphs else cell
                 continue
             if column.unit is Unit.NODE and isinstance(cell, str) and cell:
                 # A node is one of the graph that the row names before it.

@@ -12,13 +12,15 @@ from capture.memory_map import MemoryMap
 from .. import format as text
 from ..memory_rows import Row, pool_text
 
+FREE = "rgba(128,136,150,0.3)"
+"""Lets the ground shine through: it stays back in both themes."""
 GROUPS = (
     ("own allocated", "graph's pool, stays allocated", "#009E73"),
     ("own free", "graph's pool, used in a replay only", "#8FD3BD"),
     ("common allocated", "common pool, allocated", "#0072B2"),
     ("other allocated", "another pool, allocated", "#CC79A7"),
     ("awaiting", "freed, waiting for a stream", "#E69F00"),
-    ("free", "free", "#D5D8DD"),
+    ("free", "free", FREE),
 )
 """What blocks are told apart by: key, words, colour."""
 MOST_SEGMENTS = 60

@@ -8,10 +8,10 @@ from typing import Any
 from capture.memory.sums import Step
 
 from .. import format as text
-from .memory import AXIS_TITLE, bars_layout
+from .memory import AXIS_TITLE, FREE, bars_layout
 
 STEPS = (
-    ("reserved before, elsewhere", "#D5D8DD"),
+    ("reserved before, elsewhere", FREE),
     ("reserved before in its pool, which it can use again", "#8FD3BD"),
     ("added by the capture", "#009E73"),
     ("given back", "#D55E00"),

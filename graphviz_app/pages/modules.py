@@ -101,11 +101,14 @@ def view(
         ),
         number_column("path", "Path", "Its part of the critical path", 62, hide=not timed),
         number_column("nodes", "Nodes", "Inner modules included", 62),
+    ]  # fmt: skip
+    columns += extra_columns(rows, ("holds", "allocated"))
+    columns += [
         number_column("forward", "Forward", "Time of the forward pass", hide=not timed),
         number_column("backward", "Back\N{SOFT HYPHEN}ward", "Time of the backward pass",
                       hide=not timed),
     ]  # fmt: skip
-    columns += extra_columns(rows)
+    columns += extra_columns(rows, ("optimizer", "moved", "shared"))
     title = "Time by phase" if timed else "Nodes by phase"
     return html.Div(
         className="origin-page",
@@ -157,9 +160,7 @@ RARE = {
 }
 
 
-def extra_columns(
-    rows: list[TreeRow], names: tuple[str, ...] = tuple(RARE)
-) -> list[dict[str, Any]]:
+def extra_columns(rows: list[TreeRow], names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the columns that are shown only when a row has something in them."""
     return [
         number_column(name, *RARE[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
@@ -12,7 +13,7 @@ from capture.model import GraphInfo, Recording
 from .. import failure_facts
 from .. import format as text
 from ..components.facts import fact_head
-from ..components.findings_list import findings
+from ..components.findings_list import faults, findings
 from ..components.graphs_table import FEW, graph_rows, grid
 from ..components.plots import PLOT_CONFIG
 from ..components.prose import prose
@@ -55,6 +56,7 @@ def layout(context: Context) -> Component:
         failed=failures(context, recording),
         none=NO_GRAPHS if recording.graphs or not recording.stored("snapshots") else ONLY_MEMORY,
         beside=findings(context),
+        faults=faults(context),
         rows=graph_rows(context),
         figure=timeline.figure(events, {**recording.graphs, **recording.failed})
         if events
@@ -72,12 +74,14 @@ def view(
     figure: dict[str, Any] | None,
     legend: list[tuple[str, str, int]],
     none: str = NO_GRAPHS,
+    faults: Sequence[Component] = (),
 ) -> Component:
     """Return the page around its data."""
     parts: list[Any] = [html.Dl([fact_head(fact) for fact in facts], className="head-facts")]
     if warnings:
         parts.append(html.Ul([html.Li(prose(item)) for item in warnings], className="warnings"))
     parts += failed
+    parts += faults
     none = NO_SUCCESS if failed else none
     table: Any = grid(rows) if rows else html.P(prose(none), className="absent")
     parts.append(

@@ -21,6 +21,7 @@ from graphviz_app.context import Context
 from graphviz_app.findings import Findings
 from graphviz_app.marks_route import marks_at
 from graphviz_app.pages import memory as memory_page
+from graphviz_app.pages import overview
 from graphviz_app.pages.findings import layout
 from graphviz_app.state import ViewState
 from graphviz_app.store import Store
@@ -97,6 +98,10 @@ def test_the_document_has_every_finding_with_exact_values(
     stale = by_name["stale_pointers"]
     assert (stale["graph"], stale["node"], stale["severity"]) == ("stale", "1", "warning")
     assert stale["says"]["block size"] == 512
+    (stack,) = stale["stacks"]
+    assert (stack["what"], stack["address"]) == ("allocated", f"0x{BASE + 600:x}")
+    assert document["stacks"][stack["stack"]][1] == "train.py:12 make"
+    assert by_name["empty_graph"]["stacks"] == []
     assert by_name["empty_graph"]["says"].startswith("The graph is empty")
     assert "\n" not in document["kinds"][0]["title"]
 
@@ -163,6 +168,18 @@ def test_memory_that_changed_hands_has_all_its_stacks_and_its_words_say_what_the
     assert "signature is not known" not in str(search.findings.result(item).notes)
     told = str(memory_page.layout(Context(opened, state.but(page="memory", view=""))))
     assert "1 block that nodes point into was freed" in told
+
+
+def test_the_page_of_a_recording_leads_to_what_was_found(store: Store) -> None:
+    page = str(overview.layout(Context(store, ViewState("overview", "run"))))
+    assert "Addresses of freed memory" in page
+    assert "warning: 1 finding in 1 graph, 1 certain" in page
+    assert "search=Addresses%20of%20freed%20memory" in page
+    many = Store(
+        [("many", Recording(Metadata(), [GraphInfo(key="k", name="k", node_count=10**6)]))]
+    )
+    assert many.known_findings("", 0.0) is None, "a long search waits until it is asked for"
+    assert "Findings" not in str(overview.layout(Context(many, ViewState("overview", "many"))))
 
 
 def test_nodes_of_a_graph_are_marked_by_their_severity(store: Store) -> None:

@@ -16,7 +16,8 @@ from capture.analysis import Subject
 from capture.memory.lifetimes import bytes_by_node
 from capture.memory.sums import Step
 from capture.memory_map import Snapshot
-from capture.model import GraphInfo, Metadata, Recording
+from capture.model import Evidence, GraphInfo, Metadata, Recording
+from capture.origins import Frame, Module, Origins
 from graphviz_app.app import create_app
 from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, lifetime_map, use_map
 from graphviz_app.figures.memory_pool import MOST_POINTS, pool_figure
@@ -68,6 +69,24 @@ def test_blocks_stand_with_tensor_owner_and_nodes(app: dash.Dash) -> None:
     assert "1 node holds 1 address of memory that was free" in content
 
 
+def test_a_block_leads_to_the_module_and_the_line_of_its_tensor() -> None:
+    whole = recording()
+    frames = [Frame("train.py", 12, "make")]
+    origins = Origins(graph=KEY, modules=[Module("", "Net", -1)], frames=frames, stacks=[(0,)])
+    whole.graphs[KEY].evidence["origins"] = Evidence(present=True)
+    known = Recording(
+        Metadata(),
+        list(whole.graphs.values()),
+        loaded={KEY: whole.graph(KEY)},
+        origins={KEY: origins},
+        evidence={"memory": {KEY: memory(KEY)}},
+    )
+    content = shown(create_app(Store([("run", known)])), "?recording=run")
+    assert "/modules?recording=run" in content
+    assert "/source?recording=run" in content
+    assert "view=train.py:12" in content
+
+
 def test_a_block_finds_its_nodes(app: dash.Dash) -> None:
     store = Store([("run", recording())])
     assert store.find("run", KEY, "", f"block:0x{BASE:x}") == [0, 1]
@@ -104,7 +123,10 @@ def test_data_flow_as_curves_and_as_links(app: dash.Dash) -> None:
 
 def test_captures_and_the_end_of_the_process(app: dash.Dash) -> None:
     captures = shown(app, "?recording=run&view=captures")
-    assert "added 4 KiB to reserved memory" in captures
+    assert "The captures of 1 graph in 1 pool added 4 KiB to reserved memory" in captures
+    assert f"/graph?recording=run&graph={quote(KEY, safe='/:')}" in captures, (
+        "a row leads to its graph"
+    )
     end = shown(app, "?recording=run&view=end")
     assert "2 segments" in end
     assert "0x7f1000000000" in end

@@ -181,7 +181,7 @@ def test_memory_by_capture() -> None:
         Metadata(), infos, evidence={"memory": {"a": memory("a"), "c": memory("c")}}
     )
     result = run_analysis("memory_steps", recording)
-    assert [row[0] for row in result.rows] == ["graph a", "graph c"]
+    assert [row[0] for row in result.rows] == ["a", "c"], "keys, which lead to the graphs"
     assert result.series[0].y == [5120, 5120]
     assert "--memory" in run_analysis("memory_steps", Recording(Metadata(), infos)).absent_reason
 
