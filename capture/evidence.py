@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .benchmarks import Benchmark
-from .errors import FormatError, InvalidGraphError
+from .errors import FormatError
 from .memory_after import FREE_COLUMNS, REBIND_COLUMNS
 from .memory_checks import check as check_memory
 from .memory_map import (
@@ -27,8 +27,9 @@ from .memory_map import (
     MemoryMap,
     Snapshot,
 )
+from .origin_checks import check as check_origins
 from .origins import NODE_COLUMNS as ORIGIN_COLUMNS
-from .origins import PHASES, Origins
+from .origins import Origins
 from .outside import WORK_COLUMNS, Compilation, Outside
 from .timings import NODE_COLUMNS as TIMING_COLUMNS
 from .timings import Timings
@@ -171,52 +172,6 @@ def _check_benchmark(benchmark: Benchmark, where: str) -> None:
             )
 
 
-_TABLE_OF = {
-    "stack": "stacks",
-    "operator": "operators",
-    "module": "modules",
-    "autograd": "names",
-    "forward": "stacks",
-    "stream": "names",
-    "thread": "names",
-    "label": "names",
-    "compiled": "compiled_kernels",
-}
-
-
-def _check_origins(origins: Origins, where: str) -> None:
-    for column, table in _TABLE_OF.items():
-        _within(getattr(origins, column), len(getattr(origins, table)), f"{where}.{column}", table)
-    _within(origins.phase, len(PHASES), f"{where}.phase", "phases")
-    frames, stacks = len(origins.frames), len(origins.stacks)
-    for number, stack in enumerate(origins.stacks):
-        if stack and not (min(stack) >= 0 and max(stack) < frames):
-            raise InvalidGraphError(
-                f"{where}.stacks[{number}] names a frame that is not among the {frames} frames"
-            )
-    for number, module in enumerate(origins.modules):
-        if not -1 <= module.parent < number:
-            raise InvalidGraphError(
-                f"{where}.modules[{number}] has parent {module.parent}, expected one before it "
-                f"or -1"
-            )
-    for number, compiled in enumerate(origins.compiled_kernels):
-        if any(not 0 <= stack < stacks for stack in compiled.stacks):
-            raise InvalidGraphError(
-                f"{where}.compiled_kernels[{number}] names a stack that is not among the "
-                f"{stacks} stacks"
-            )
-
-
-def _within(values: list[int], count: int, where: str, table: str) -> None:
-    if values and not (min(values) >= -1 and max(values) < count):
-        row = next(i for i, value in enumerate(values) if not -1 <= value < count)
-        raise InvalidGraphError(
-            f"{where} has {values[row]} in row {row}, expected -1 or a place among the {count} "
-            f"{table}"
-        )
-
-
 TIMINGS = StoredKind(
     name="timings",
     noun="node timings",
@@ -249,7 +204,7 @@ ORIGINS = StoredKind(
     columns=(Columns("", ORIGIN_COLUMNS),),
     told=_origins_told,
     texts=("sources",),
-    check=_check_origins,
+    check=check_origins,
 )
 _MEMORY_COLUMNS = (
     Columns("segments", SEGMENT_COLUMNS, key="address"),

@@ -11,7 +11,7 @@ from capture.errors import GraphLensError
 from capture.selection import select
 
 from . import gain_facts
-from .figures.benchmarks import CurvePoint, point_of
+from .figures.curve import CurvePoint, point_of
 from .gain_facts import Gain
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from .. import format as text
 from ..distributions import Distribution, median_of
 from ..facts import Fact
 from ..figures import benchmarks as figures
+from ..figures.conditions import conditions_figure
 from ..ids import BenchmarksPage
 from .plots import PLOT_CONFIG
 from .prose import prose
@@ -162,7 +163,7 @@ def state_parts(found: Benchmark) -> list[Any]:
     parts.append(html.Ul([html.Li(prose(item)) for item in said], className="notes plain"))
     conditions = found.conditions
     if conditions is not None and len(conditions.at_ns) > 1:
-        figure = figures.conditions_figure(conditions)
+        figure = conditions_figure(conditions)
         if figure["data"]:
             parts.append(
                 dcc.Graph(

@@ -11,7 +11,7 @@ from capture.analysis import Unit
 
 from .. import format as text
 from ..context import Context
-from ..figures import benchmarks as figures
+from ..figures.curve import CURVES, curve_figure
 from ..ids import BenchmarksPage
 from ..measurements import CurveRow
 from . import result_view
@@ -23,13 +23,13 @@ def curve(rows: list[CurveRow]) -> list[Component]:
     shown = [row for row in rows if not row.refused]
     if len(shown) < 2:
         return []
-    figure = figures.curve_figure([row.point for row in shown])
+    figure = curve_figure([row.point for row in shown])
     chips = [
         html.Span(
             [html.I(className="chip", style={"background": colour}), html.Span(title)],
             className="legend-item",
         )
-        for title, field, colour, _ in figures.CURVES
+        for title, field, colour, _ in CURVES
         if any(field in row.point.medians_ns for row in shown)
     ]
     return [

@@ -15,7 +15,7 @@ from graphviz_app import benchmark_facts, disturbances, gain_facts
 from graphviz_app.commands._benchmarks import show_benchmark, show_curve, show_gains
 from graphviz_app.components.benchmark_view import eager_parts, head, state_parts, strips
 from graphviz_app.context import Context
-from graphviz_app.figures import benchmarks as figures
+from graphviz_app.figures import curve
 from graphviz_app.figures.gains import gains_figure
 from graphviz_app.pages.benchmarks import node_parts
 from graphviz_app.state import ViewState
@@ -46,7 +46,7 @@ def test_the_page_shows_any_benchmark(found: Benchmark) -> None:
     strips(items)
     if found.nodes is not None:
         node_parts(context, found.nodes)
-    json.dumps(figures.curve_figure([figures.point_of("a", "n=1", found)]))
+    json.dumps(curve.curve_figure([curve.point_of("a", "n=1", found)]))
     disturbances.disturbances(found.conditions)
 
 

@@ -16,7 +16,9 @@ from graphviz_app.benchmark_facts import compare, payback
 from graphviz_app.components import shell
 from graphviz_app.distributions import Distribution
 from graphviz_app.figures import benchmarks as figures
+from graphviz_app.figures import curve
 from graphviz_app.figures.axes import log_time
+from graphviz_app.figures.conditions import conditions_figure
 from graphviz_app.figures.gains import gains_figure
 from graphviz_app.ids import Shell
 from graphviz_app.store import Store
@@ -87,7 +89,7 @@ def test_graphs_of_a_recording_are_a_curve_by_their_label(app: dash.Dash, store:
     assert "Medians over graphs" in content
     assert "batch_size=256" in content
     rows = measurements.curve_of(store, "ladder")
-    figure = figures.curve_figure([row.point for row in rows][::-1])
+    figure = curve.curve_figure([row.point for row in rows][::-1])
     warm = next(trace for trace in figure["data"] if trace["name"] == "replay, warm L2")
     assert warm["x"] == [2.0**power for power in range(9)]
     assert warm["y"] == sorted(warm["y"])
@@ -96,20 +98,20 @@ def test_graphs_of_a_recording_are_a_curve_by_their_label(app: dash.Dash, store:
 
 def test_graphs_without_numbers_in_their_labels_stand_in_order() -> None:
     points = [
-        figures.CurvePoint("a", "", {"replay_ns": 5.0}),
-        figures.CurvePoint("b", "", {"replay_ns": 9.0, "launch_cpu_ns": 1.0}),
+        curve.CurvePoint("a", "", {"replay_ns": 5.0}),
+        curve.CurvePoint("b", "", {"replay_ns": 9.0, "launch_cpu_ns": 1.0}),
     ]
-    figure = figures.curve_figure(points)
+    figure = curve.curve_figure(points)
     launch = next(trace for trace in figure["data"] if trace["name"] == "launch")
     assert launch["x"] == [1, 2]
     assert launch["y"] == [None, 1.0]
 
 
 def test_labels_that_differ_in_one_number_are_counted() -> None:
-    assert figures.numbers_in(["n=1", "n=2.5"]) == ("n", [1.0, 2.5])
-    assert figures.numbers_in(["n=1", "m=2"]) is None
-    assert figures.numbers_in(["n=1", "n=1"]) is None
-    assert figures.numbers_in(["", "n=1"]) is None
+    assert curve.numbers_in(["n=1", "n=2.5"]) == ("n", [1.0, 2.5])
+    assert curve.numbers_in(["n=1", "m=2"]) is None
+    assert curve.numbers_in(["n=1", "n=1"]) is None
+    assert curve.numbers_in(["", "n=1"]) is None
 
 
 def test_every_sample_is_a_point_until_there_are_too_many() -> None:
@@ -176,7 +178,7 @@ def test_what_disturbed_a_run_is_said() -> None:
 
 def test_values_that_nvml_did_not_give_leave_gaps() -> None:
     conditions = Conditions(at_ns=[0, 1, 2], sm_clock_mhz=[1980, -1, 1980], power_mw=[-1, -1, -1])
-    (clock,) = figures.conditions_figure(conditions)["data"]
+    (clock,) = conditions_figure(conditions)["data"]
     assert clock["y"] == [1980, None, 1980]
 
 
