@@ -37,7 +37,7 @@ def findings_command(recording: Recording, key: str | None, as_json: bool, show_
         content = documents.encode(found.document(), sort=False)
         click.echo(msgspec.json.format(content, indent=2).decode())
         return
-    from .info import clean, make_console
+    from ._console import clean, make_console
 
     console = make_console()
     where = found.recording.info(key).name if key else counted(found.looked, "graph")
@@ -61,7 +61,7 @@ def look(recording: Recording, key: str | None) -> Findings:
 
 
 def _kind(console: Console, found: Findings, kind: Kind, show_all: bool) -> None:
-    from .info import clean
+    from ._console import clean
 
     rows = [item for item in found.ordered() if item.analysis == kind.name]
     many = counted(kind.count, "finding")
@@ -86,7 +86,7 @@ def _kind(console: Console, found: Findings, kind: Kind, show_all: bool) -> None
 
 
 def _absent(console: Console, found: Findings) -> None:
-    from .info import clean
+    from ._console import clean
 
     reasons: dict[str, dict[str, int]] = {}
     for name, why in found.absent.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import benchmark_facts, disturbances, gain_facts, node_costs
 from ..distributions import Distribution, median_of
 from ..format import ABSENT, bytes_text, count_text, duration_text, share_text
-from .info import clean
+from ._console import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,18 +19,7 @@ if TYPE_CHECKING:
 
     from ..gain_facts import Gain
 
-WIDTH = 160
 SHOWN_NODES = 20
-
-
-def console() -> Console:
-    """Return a console that cuts nothing off when it is no terminal."""
-    from rich.console import Console
-
-    found = Console(markup=False, highlight=False, emoji=False)
-    if found.is_terminal:
-        return found
-    return Console(markup=False, highlight=False, emoji=False, width=WIDTH)
 
 
 def show_benchmark(out: Console, info: GraphInfo, benchmark: Benchmark) -> None:

@@ -24,7 +24,7 @@ LONGEST = 5
 
 def findings(console: Console, recording: Recording, entry: GraphInfo) -> None:
     """Print when nodes ran and what every analysis of a graph finds; this opens the graph."""
-    from .info import facts
+    from ._console import facts
 
     subject = subject_of(recording, entry.key, recording.graph(entry.key))
     console.print()
@@ -88,7 +88,7 @@ def _table(console: Console, result: Result, rows: int | None) -> None:
     from rich import box
     from rich.table import Table
 
-    from .info import clean
+    from ._console import clean
 
     columns = list(result.columns)
     filled = [
@@ -146,7 +146,7 @@ def graph_documents(recording: Recording, entry: GraphInfo) -> dict[str, Any]:
 
 
 def _line(console: Console, sentence: str) -> None:
-    from .info import clean
+    from ._console import clean
 
     console.print(clean(sentence), soft_wrap=True)
 

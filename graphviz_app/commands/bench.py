@@ -120,9 +120,10 @@ def document(recording: Recording, infos: Sequence[GraphInfo]) -> dict[str, Any]
 def show(recording: Recording, infos: Sequence[GraphInfo], in_full: bool, where: Path) -> None:
     """Print the benchmarks of graphs: each in full when they are few or asked for."""
     from .. import benchmark_facts
-    from ._benchmarks import console, show_benchmark, show_curve
+    from ._benchmarks import show_benchmark, show_curve
+    from ._console import make_console
 
-    out = console()
+    out = make_console()
     stored = set(recording.benchmarked)
     found = [
         (info, item)

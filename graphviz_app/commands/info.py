@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import Command
+from ._console import clean, facts, make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 FIRST_GRAPHS = 20
 FIRST_FAILURES = 5
-_NARROWEST = 100
 
 
 @click.command()
@@ -74,30 +74,6 @@ def document(recording: Recording, key: str | None = None) -> str:
     elif key in recording.graphs and recording.graphs[key].node_count:
         content["analyses"] = graph_documents(recording, recording.graphs[key])
     return msgspec.json.format(documents.encode(content, sort=False), indent=2).decode() + "\n"
-
-
-def make_console() -> Console:
-    """Return a console for text as it is."""
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        # Piped into a pager or a file: no terminal says how wide, and cut columns cannot be read.
-        console = Console(markup=False, highlight=False, emoji=False, width=2 * _NARROWEST)
-    return console
-
-
-def clean(text: str) -> str:
-    """Return text without what a terminal would act on."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
-
-
-def facts(console: Console, lines: list[tuple[str, str]]) -> None:
-    """Print names and texts in two columns; empty texts are left out."""
-    width = max((len(name) for name, text in lines if text), default=0)
-    for name, text in lines:
-        if text:
-            console.print(f"{name:<{width}}  {clean(text)}", soft_wrap=True)
 
 
 def _show(console: Console, file: Path, recording: Recording, show_all: bool) -> None:

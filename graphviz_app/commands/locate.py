@@ -142,10 +142,9 @@ def show(
     """Print a result."""
     from capture.recorder.locate_steps import WORDS
 
-    from ._benchmarks import console
-    from .info import clean
+    from ._console import clean, make_console
 
-    out = console()
+    out = make_console()
 
     def say(text: str, style: str | None = None) -> None:
         out.print(clean(text), style=style, soft_wrap=True)

@@ -211,10 +211,10 @@ def show(
 ) -> None:
     """Print gains graph by graph, how to read them, and the command that measures."""
     from .. import benchmark_facts
-    from ._benchmarks import console, show_gains
-    from .info import clean
+    from ._benchmarks import show_gains
+    from ._console import clean, make_console
 
-    out = console()
+    out = make_console()
     for info in infos:
         gains = found.get(info.key, [])
         if gains:
