@@ -11,8 +11,8 @@ from dash.development.base_component import Component
 from capture.analysis import run_analysis
 from capture.errors import FormatError, LookupFailed
 
-from .. import compare_facts, naming
-from ..compare_facts import NodeSide
+from .. import compare_facts, compare_node_facts, naming
+from ..compare_node_facts import NodeSide
 from ..compared import Compared, subject_at
 from ..comparison import both_paths
 from ..context import Context
@@ -57,7 +57,7 @@ def pair_panel(context: Context, compared: Compared) -> Children:
         node_head(Mark(int(merged.marks[node])), sides, both_paths(*paths)),
         *_places(context, compared, int(union.twin[node]), bool(union.in_before[node])),
         *[sheet_view(sheet)
-          for sheet in compare_facts.node_sheets(sides[0], sides[1], change)],
+          for sheet in compare_node_facts.node_sheets(sides[0], sides[1], change)],
         _elsewhere(context, compared, paths),
     ]  # fmt: skip
 
