@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..codec import collection_paused
 from ..errors import GraphLensError, LookupFailed
 from ..model import Recording
 from ..registry import discover
@@ -25,6 +24,7 @@ from .base import (
     Severity,
     Unit,
 )
+from .kept_objects import kept_objects
 from .subject import Subject
 
 __all__ = [
@@ -139,7 +139,7 @@ def run_entry(
             if reason:
                 return Result.absent(reason, entry.title)
     try:
-        with collection_paused():
+        with kept_objects():
             result = entry.run(subject, **values)
         problem = _unusable(result, subjects)
     except GraphLensError as error:

@@ -87,7 +87,7 @@ def run(subject: Subject) -> Result:
     copies = unknown = 0
     for pointer in subject.pointers:
         word, place = pointer
-        if word.role not in ("source", "destination") or not word.memory_type:
+        if not word[8] or word.role not in ("source", "destination"):  # of copies alone
             continue
         copies += 1
         what, owner, sure = _fault(pointer, owners)

@@ -80,24 +80,36 @@ def absolute(subject: Subject, path: str) -> str:
     return f"{subject.path}/{path}" if subject.path else path
 
 
-def by_place(pointers: Iterable[Pointer]) -> dict[int, list[Pointer]]:
-    """Return pointers by the first address of the place they lead to, unresolved ones left out.
+def by_start(places: Iterable[Place]) -> dict[int, Place]:
+    """Return the first place of each start, in order; what leads nowhere is left out.
 
     A part of a segment that is no block has its address negated: the first block begins there too.
     """
-    found: dict[int, list[Pointer]] = {}
-    for pointer in pointers:
-        place = pointer[1]
-        kind = place[0]
-        if kind == "unresolved":
-            continue
-        start = -place[1] if kind == "gap" else place[1]
-        held = found.get(start)
-        if held is None:
-            found[start] = [pointer]
-        else:
-            held.append(pointer)
+    found: dict[int, Place] = {}
+    for place in places:
+        if place[0] != "unresolved":
+            found.setdefault(_key(place), place)
     return found
+
+
+def _key(place: Place) -> int:
+    return -place[1] if place[0] == "gap" else place[1]
+
+
+def _blocks_of_nodes(pointers: Iterable[Pointer]) -> dict[int, int]:
+    """Return how many distinct places each position points into; none is left out."""
+    held: dict[int, set[int]] = {}
+    last = ""
+    starts: set[int] = set()
+    for word, place in pointers:
+        if place[0] == "unresolved":
+            continue
+        node = word[0]
+        if node is not last:  # words of one node come one after another
+            last = node
+            starts = held.setdefault(position_of(node), set())
+        starts.add(place[1])
+    return {position: len(starts) for position, starts in held.items()}
 
 
 def run(subject: Subject, rows: int = 1000) -> Result:
@@ -109,55 +121,50 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     """
     memory = subject.memory
     assert memory is not None
-    pointers = subject.pointers
-    places = by_place(pointers)
-    guesses = unresolved = 0
-    for word, place in pointers:
-        guesses += word[7]
-        unresolved += place[0] == "unresolved"
-    distinct = {
-        node: len({item[1][1] for item in held})
-        for node, held in (
-            subject.pointers_at.items()
-            if not unresolved
-            else (
-                (node, [item for item in held if item[1][0] != "unresolved"])
-                for node, held in subject.pointers_at.items()
-            )
-        )
-    }
+    pointers, places = subject.pointers, subject.places
+    blocks = by_start(places.values())
+    guesses = sum(word[7] for word, _ in pointers)
+    nowhere = {place[0] for place in places.values() if place[0] == "unresolved"}
+    unresolved = sum(place[0] == "unresolved" for _, place in pointers) if nowhere else 0
     result = Result(
         columns=COLUMNS,
-        node_values={node: number for node, number in distinct.items() if number},
+        node_values=dict(_blocks_of_nodes(pointers)),
         node_name="blocks it points into",
         figures={
             "pointers": Quantity(len(pointers), Unit.COUNT),
             "resolved": Quantity(len(pointers) - unresolved, Unit.COUNT),
-            "blocks": Quantity(len(places), Unit.COUNT),
+            "blocks": Quantity(len(blocks), Unit.COUNT),
             "guesses": Quantity(guesses, Unit.COUNT),
             "unresolved": Quantity(unresolved, Unit.COUNT),
-            "bytes": Quantity(
-                sum(held[0].place.size_bytes for held in places.values()), Unit.BYTES
-            ),
+            "bytes": Quantity(sum(place.size_bytes for place in blocks.values()), Unit.BYTES),
         },
         summary="{resolved} of {pointers} addresses lead into {blocks} blocks of {bytes} together.",
     )
-    for share in shares(memory, (held[0] for held in places.values())):
+    for share in shares(memory, blocks.values()):
         result.figures[share.kind.replace(" ", "_").replace(",", "")] = Quantity(
             share.size_bytes, Unit.BYTES
         )
-    ordered = sorted(places.values(), key=lambda held: -held[0].place.size_bytes)
-    for held in ordered[:rows]:
-        place = held[0].place
-        nodes = {pointer.word.node for pointer in held}
+    largest = sorted(blocks, key=lambda start: -blocks[start].size_bytes)[:rows]
+    wanted = set(largest)
+    chosen = {
+        at: _key(place)
+        for at, place in places.items()
+        if place[0] != "unresolved" and _key(place) in wanted
+    }
+    nodes: dict[int, dict[str, None]] = {start: {} for start in largest}
+    for word, place in pointers:
+        if id(place) in chosen:
+            nodes[chosen[id(place)]][word[0]] = None
+    for start in largest:
+        place, of = blocks[start], list(nodes[start])
         row: tuple[Cell, ...] = (
             f"0x{place.start:x}",
             place.name,
             place.size_bytes,
             where(place, memory.pool),
-            absolute(subject, held[0].word.node),
-            absolute(subject, held[-1].word.node),
-            len(nodes),
+            absolute(subject, of[0]),
+            absolute(subject, of[-1]),
+            len(of),
             allocated_at(memory, place.stack),
         )
         result.rows.append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from ..memory.pointers import Pointer
+from ..memory.pointers import Place, Pointer
 from ..memory_map import ACTIONS, Memory
 from ..model import EvidenceKind
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
@@ -55,6 +55,13 @@ def fault(pointer: Pointer, own: tuple[int, int] | None, asked: bool) -> str:
     return ""
 
 
+def _may_be_stale(place: Place, own: tuple[int, int] | None) -> bool:
+    """Say whether a pointer to a place may be a fault; most may not."""
+    if place.kind == "block":
+        return place.state == "free" and place.pool != own
+    return place.kind in ("gap", "unresolved")
+
+
 def _ends(pointers: list[Pointer]) -> set[int]:
     """Return where the blocks end that a node points into: ends of ranges are arguments too."""
     return {place.start + place.size_bytes for _, place in pointers if place.kind == "block"}
@@ -97,8 +104,10 @@ def run(subject: Subject) -> Result:
     frees: _Frees | None = None
     marks: set[int] = set()
     certain = 0
-    for pointer in subject.pointers:
-        what = fault(pointer, memory.pool, memory.asked_ranges)
+    own, asked = memory.pool, memory.asked_ranges
+    places = {at for at, place in subject.places.items() if _may_be_stale(place, own)}
+    for pointer in subject.pointers if places else ():
+        what = fault(pointer, own, asked) if id(pointer[1]) in places else ""
         if not what:
             continue
         word, place = pointer

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..codec import collection_paused
 from ..memory.accesses import Access, Accesses, accesses
 from ..memory.flow import Cells, Flow, cells_of, flows_of
-from ..memory.pointers import Place, Pointer, resolve
+from ..memory.pointers import Place, Pointer, distinct_places, resolve
 from ..memory.twins import judge, settle
 from ..memory.words import words
 from ..model import Graph
 from ..origin_index import OriginIndex
+from .kept_objects import kept_objects
 from .ordered_graph import OrderedGraph
 
 if TYPE_CHECKING:
@@ -68,12 +68,19 @@ class TouchedGraph(OrderedGraph):
         """
         if self.memory is None:
             return []
-        with collection_paused():
+        with kept_objects():
             found = resolve(self.graph, self.memory)
             twin = self._find_twin() if self._find_twin is not None and not self.path else None
             if twin is None:
                 return found
             return settle(found, judge(self.graph, self.memory, twin.graph, twin.memory))
+
+    @cached_property
+    def places(self) -> dict[int, Place]:
+        """Places that :attr:`pointers` lead to, each object once, by identity."""
+        found = self.pointers
+        with kept_objects():
+            return distinct_places(found)
 
     @cached_property
     def pointers_at(self) -> dict[int, list[Pointer]]:
@@ -105,7 +112,7 @@ class TouchedGraph(OrderedGraph):
         found: Iterable[Pointer] = self.pointers
         if self.memory is None:
             found = (Pointer(word, _NOWHERE) for word in words(self.graph))
-        with collection_paused():
+        with kept_objects():
             return accesses(
                 self.graph,
                 found,
@@ -134,7 +141,7 @@ class TouchedGraph(OrderedGraph):
             return None
         if not isinstance(rank, range):
             groups = [sorted(group, key=lambda item: rank[item.node]) for group in groups]
-        with collection_paused():
+        with kept_objects():
             return cells_of(groups)
 
     @cached_property
@@ -142,7 +149,7 @@ class TouchedGraph(OrderedGraph):
         """Who wrote what each node reads; empty when the edges form a cycle."""
         if self.cells is None:
             return []
-        with collection_paused():
+        with kept_objects():
             return flows_of(self.cells, len(self.graph))
 
     @cached_property

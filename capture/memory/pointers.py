@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -39,6 +40,15 @@ class Pointer(NamedTuple):
 
     word: Word
     place: Place
+
+
+def distinct_places(pointers: Iterable[Pointer]) -> dict[int, Place]:
+    """Return the places that pointers lead to by their identity, in the order of the first ones.
+
+    One object stands for all pointers of one address, but for host memory in copies.
+    """
+    places = [pointer[1] for pointer in pointers]
+    return dict(zip(map(id, places), places, strict=True))
 
 
 class Memories:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..memory_map import COMMON_POOL, STATES, Memory, MemoryMap
-from .pointers import Pointer
+from .pointers import Place
 
 _FREE = STATES.index("free")
 
@@ -137,11 +137,10 @@ class Share(NamedTuple):
     size_bytes: int
 
 
-def shares(memory: Memory, pointers: Iterable[Pointer]) -> list[Share]:
+def shares(memory: Memory, places: Iterable[Place]) -> list[Share]:
     """Return what memory a graph's nodes point into, by who holds it; largest first."""
     seen: dict[tuple[str, int], int] = {}
-    # One object stands for all pointers of one address.
-    for place in {id(item[1]): item[1] for item in pointers}.values():
+    for place in places:
         if place.kind == "block":
             if place.pool == memory.pool:
                 kind = "own pool, temporary" if place.state == STATES[_FREE] else "own pool, kept"

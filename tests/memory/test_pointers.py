@@ -159,7 +159,7 @@ def test_a_difference_to_torchs_counters_is_kept() -> None:
 def test_shares_count_each_block_once() -> None:
     found = memory()
     pointers = resolve(graph([kernel(SCALE, BASE, 0, BASE + 8), kernel(SCALE, POOL, 0, 0)]), found)
-    assert [(row.kind, row.blocks, row.size_bytes) for row in shares(found, pointers)] == [
+    assert [(row.kind, row.blocks, row.size_bytes) for row in shares(found, (pointer.place for pointer in pointers))] == [
         ("own pool, kept", 1, 1024),
         ("common", 1, 512),
     ]
