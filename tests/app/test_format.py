@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import pytest
@@ -11,37 +10,10 @@ from hypothesis import strategies as st
 
 from capture.nodes import Category
 from capture.nodes.memcpy import MemcpyEnd
-from capture.recorder import assemble
-from graphviz_app import facts, fields, opened, result_text, search, security, state
+from graphviz_app import fields
 from graphviz_app import format as text
-from graphviz_app.components import attributes, neighbours
-from graphviz_app.figures import series, time_colourings
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        text,
-        fields,
-        state,
-        opened,
-        search,
-        security,
-        facts,
-        neighbours,
-        attributes,
-        result_text,
-        series,
-        time_colourings,
-        assemble,
-    ],
-)
-def test_examples_in_docstrings(module: Any) -> None:
-    result = doctest.testmod(module)
-    assert result.failed == 0
-    assert result.attempted > 0
 
 
 @pytest.mark.parametrize(
