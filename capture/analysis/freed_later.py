@@ -7,7 +7,6 @@ from typing import NamedTuple
 from ..memory.pointers import Memories
 from ..memory_map import Memory
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -31,7 +30,7 @@ from .later import (
     in_private_pool,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at, argument_of
 from .pointing import (
@@ -180,9 +179,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
             certain += sure
             result.rows.append(row)
     if not looked:
-        if result.notes:
-            return Result.absent(result.notes[0].rstrip("."))
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     result.rows.sort(key=lambda row: (row[10] != "certain", not row[8]))
     result.figures = {
         "graphs": Quantity(len(graphs), Unit.COUNT),

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ..memory_map import Memory
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -22,7 +21,7 @@ from .later import (
     captured_us,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at
 from .pointing import (
@@ -119,9 +118,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
                     Held(row, _stream(memory, item.block), since, freed_us)
                 )
     if not looked:
-        if result.notes:
-            return Result.absent(result.notes[0].rstrip("."))
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     needed = {group: _needed(same) for group, same in made.items()}
     several = {group: same for group, same in made.items() if len(same) > needed[group]}
     result.rows = [item.row for same in several.values() for item in same]

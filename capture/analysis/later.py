@@ -9,6 +9,7 @@ from ..memory.pointers import Memories
 from ..memory_after import Blind
 from ..memory_map import STATES, Memory, MemoryMap, Snapshot
 from ..model import Recording
+from .absent import NO_MEMORY
 from .base import Quantity, Result, Unit
 from .pointed_at import allocated_at
 from .stored import OF_GRAPH, OF_PROCESS, readable
@@ -182,13 +183,22 @@ def add_blindness(result: Result, found: dict[int, Later], start_ns: int | None)
         )
 
 
-def why_no_memory(recording: Recording, default: str) -> str:
-    """Return why graphs have no memory evidence, as their recorder says it."""
+def without_memory(recording: Recording, damaged: list[str]) -> Result:
+    """Return the result where no graph has memory to look at: damaged, or absent with its reason.
+
+    Parameters
+    ----------
+    recording : Recording
+    damaged : list of str
+        What :func:`memories` or :func:`laters` could not read, each as a sentence.
+    """
+    if damaged:
+        return Result.absent(damaged[0].rstrip("."))
     for info in recording.graphs.values():
         evidence = info.evidence.get("memory")
         if evidence is not None and not evidence.present and evidence.reason:
-            return evidence.reason
-    return default
+            return Result.absent(evidence.reason)
+    return Result.absent(NO_MEMORY)
 
 
 def memories(recording: Recording, damaged: list[str]) -> Iterator[tuple[str, Memory]]:

@@ -6,7 +6,6 @@ from ..memory.directions import READ
 from ..memory.pointers import Pointer
 from ..memory_map import Memory
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -22,7 +21,7 @@ from .later import (
     add_blindness,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at
 from .pointing import (
@@ -88,9 +87,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     for key, memory in memories(recording, result.notes):
         by_process.setdefault(recording.graphs[key].process or 0, []).append((key, memory))
     if not by_process:
-        if result.notes:
-            return Result.absent(result.notes[0].rstrip("."))
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     pairs = left_out = held_words = 0
     opened: dict[str, Pointing | None] = {}
     for process, held in by_process.items():

@@ -8,7 +8,6 @@ from ..memory.pointers import Memories
 from ..memory.sums import pool_sums
 from ..memory_map import COMMON_POOL, Snapshot
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -27,7 +26,7 @@ from .later import (
     device_of,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at
 from .pointing import (
@@ -126,9 +125,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     result = Result(columns=COLUMNS)
     found = laters(recording, result.notes)
     if not found:
-        if result.notes:
-            return Result.absent(result.notes[0].rstrip("."))
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     if recording.benchmarked:
         result.notes.append(MEASURED)
     replays = Replays(recording)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from ..memory.pointers import Memories, Place, Pointer
 from ..memory_map import Memory
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -27,7 +26,7 @@ from .later import (
     captured_us,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at, argument_of
 from .pointing import (
@@ -153,7 +152,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
                 "where names lead was not followed after the captures of this recording: record it "
                 "again with --memory"
             )
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     replays = Replays(recording)
     used_later: dict[int, float] = {}
     moved = any(later.snapshot.rebinds and later.snapshot.rebinds.address for later in followed)

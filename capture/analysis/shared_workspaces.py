@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ..memory_map import Memory
 from ..model import Recording
-from .absent import NO_MEMORY
 from .base import (
     Analysis,
     Cell,
@@ -25,7 +24,7 @@ from .later import (
     captured_us,
     laters,
     memories,
-    why_no_memory,
+    without_memory,
 )
 from .pointed_at import allocated_at, argument_of
 from .pointing import (
@@ -113,9 +112,7 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     result = Result(columns=COLUMNS)
     found = laters(recording, result.notes)
     if not found:
-        if result.notes:
-            return Result.absent(result.notes[0].rstrip("."))
-        return Result.absent(why_no_memory(recording, NO_MEMORY))
+        return without_memory(recording, result.notes)
     replays = Replays(recording)
     shared = freed = opened = left_out = 0
     graphs: set[str] = set()
