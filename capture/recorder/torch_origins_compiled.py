@@ -2,11 +2,12 @@
 
 The module that the compiler generates names the operators of the traced graph beside each launch,
 but not their ``nn.Module``, and their lines only outside of partitions, which is where functions
-are cut for CUDA graphs; the traced graph knows both, and is gone after compiling. So three
+are cut for CUDA graphs; the traced graph knows both, and is gone after compiling. So four
 functions of the compiler are listened to: the one that hands a traced graph to a backend, the one
 that starts to lower a graph, which is derived from it, and the one that loads a generated module.
 A backward is lowered when it is first called: the number of the compilation says which function it
-belongs to. All do what they did.
+belongs to. A graph from the compiler's cache is not lowered; it is read where the cache gives it
+out (:mod:`torch_origins_cached`). All do what they did.
 """
 
 from __future__ import annotations
@@ -16,46 +17,19 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from .import_watch import after_import
 from .replaced import ReplacedAttributes
+from .torch_origins_cached import PRINTED, Names, Owner, names_printed
 
 OUTPUT_GRAPH = "torch._dynamo.output_graph"
 CODECACHE = "torch._inductor.codecache"
 LOWERING = "torch._inductor.graph"
+CACHED = "torch._inductor.output_code"
 MAX_COMPILATIONS = 256
 """Of which names are kept for backwards that are not compiled yet."""
 _ITEM = re.compile(r"\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]")
-
-
-class Owner(NamedTuple):
-    """The module of an operator.
-
-    Attributes
-    ----------
-    identity : int
-        Of the module, 0 when it is not known; the module may be gone.
-    path : str
-        As the compiler names it, from the compiled function's own module.
-    """
-
-    identity: int
-    path: str
-
-
-class Names(NamedTuple):
-    """What operators are known by their names in a graph of the compiler.
-
-    Attributes
-    ----------
-    owners : dict of str to Owner
-    traces : dict of str to str
-        Stacks as torch prints them.
-    """
-
-    owners: dict[str, Owner]
-    traces: dict[str, str]
 
 
 class Compilations:
@@ -78,12 +52,19 @@ class Compilations:
         after_import(OUTPUT_GRAPH, self._listen_to_graphs)
         after_import(LOWERING, self._listen_to_lowering)
         after_import(CODECACHE, self._listen_to_modules)
+        after_import(CACHED, self._listen_to_cache)
 
     def _load(self, path: str) -> None:
         lowered, self._current.lowered = getattr(self._current, "lowered", None), None
         known = self._known()
         own = lowered or Names({}, {})
-        names = Names({**known.owners, **own.owners}, {**known.traces, **own.traces})
+        printed, self._current.printed = getattr(self._current, "printed", ""), ""
+        cached = names_printed(printed, known)
+        # The traced graph's names come first: the cache's own are those of other graphs.
+        names = Names(
+            {**cached.owners, **known.owners, **own.owners},
+            {**cached.traces, **known.traces, **own.traces},
+        )
         if names.owners or names.traces:
             self.names[path] = names
 
@@ -131,6 +112,24 @@ class Compilations:
             return __init__
 
         self._replaced.replace(kind, "__init__", make)
+
+    def _listen_to_cache(self) -> None:
+        kind = getattr(sys.modules.get(CACHED), "CompiledFxGraph", None)
+        if kind is None:
+            return
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def after_deserialization(graph: Any, *args: Any, **kwargs: Any) -> Any:
+                text = getattr(graph, PRINTED, "")
+                self._current.printed = text if isinstance(text, str) else ""
+                try:
+                    return original(graph, *args, **kwargs)
+                finally:
+                    self._current.printed = ""
+
+            return after_deserialization
+
+        self._replaced.replace(kind, "after_deserialization", make)
 
     def _listen_to_modules(self) -> None:
         kind = getattr(sys.modules.get(CODECACHE), "PyCodeCache", None)

@@ -15,7 +15,8 @@ from functools import lru_cache
 
 from .origins.context import Provenance
 from .origins.stacks import Place
-from .torch_origins_compiled import COMPILATIONS, Names
+from .torch_origins_cached import Names
+from .torch_origins_compiled import COMPILATIONS
 
 CODECACHE = "torch._inductor.codecache"
 _COMMENT = re.compile(r"#.*?Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]")

@@ -11,13 +11,8 @@ from typing import Any
 import pytest
 
 from capture.recorder.import_watch import after_import
-from capture.recorder.torch_origins_compiled import (
-    COMPILATIONS,
-    Compilations,
-    Names,
-    Owner,
-    names_of,
-)
+from capture.recorder.torch_origins_cached import Names, Owner
+from capture.recorder.torch_origins_compiled import COMPILATIONS, Compilations, names_of
 from capture.recorder.torch_origins_inductor import CODECACHE, provenance
 from capture.recorder.torch_origins_inductor import names_of as names_in_comment
 
