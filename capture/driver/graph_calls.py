@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..errors import DriverError
 from ..model import Gpu
@@ -118,6 +119,11 @@ class GraphCalls:
             return tuple(nodes[:found]) if found else 0
 
         return tip
+
+    def capture_info_address(self) -> int:
+        """See :meth:`capture.driver.protocol.Driver.capture_info_address`."""
+        function: Any = self.entry.own_reader("cuStreamGetCaptureInfo")
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
 
     def nodes(self, graph: int) -> list[int]:
         """See :meth:`capture.driver.protocol.Driver.nodes`."""

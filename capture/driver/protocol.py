@@ -70,6 +70,13 @@ class Driver(Protocol):
         """
         ...
 
+    def capture_info_address(self) -> int:
+        """Return where C programs call ``cuStreamGetCaptureInfo``, as of CUDA 12.3; 0 for nowhere.
+
+        A driver that answers 0 is asked through :meth:`capture_tip`.
+        """
+        ...
+
     def nodes(self, graph: int) -> list[int]:
         """Return a graph's node handles in creation order."""
         ...

@@ -13,28 +13,28 @@ torch's compiler guards on the keys of a thread, so the key is off wherever it l
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
 from threading import get_ident
 from time import perf_counter_ns as clock
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ..driver.protocol import Driver
-from ..driver.records import NOT_CAPTURING
-from .left_out import other_device
+from ..driver.records import NOT_CAPTURING, Tip
+from .left_out import launches
 from .origins.log import Launch
-from .origins.watched import Thread, Watched
-from .torch_origins_fallback import Slot, make_kernel
+from .origins.settings import OBSERVER
+from .origins.watched import Operator, Slot, Thread, Watched
+from .torch_native import NativeObserver
+from .torch_native_build import Unavailable
+from .torch_origins_fallback import KEY, PythonObserver
 from .torch_origins_patches import PATCHES
 from .torch_origins_reading import hide_from_compiler, stream_reader
 from .torch_origins_rows import Rows
 
-KEY = "Fake"
-"""A dispatch key for out-of-core fake tensors, which no part of torch 2.6 to 2.13 registers."""
 RESERVED = frozenset({"prim"})
 """Namespaces that torch lets nobody add to."""
 UNSEEN = (
@@ -62,6 +62,59 @@ UNSEEN = (
 ``_reshape_alias``, ``expand`` and ``_unsafe_view``: matrix products call them, and their forward
 is found in what was called next to them. torch also makes tensor subclasses of what ``detach`` and
 ``alias`` return, which must not have been in Python."""
+
+
+class Observer(Protocol):
+    """Notes the operators of open captures.
+
+    Attributes
+    ----------
+    name : str
+    how : str
+        What it does, for those who read a recording.
+    cost_how : str
+        What its cost holds.
+    """
+
+    name: str
+    how: str
+    cost_how: str
+
+    def register(self, slots: list[tuple[str, str, Slot]]) -> None:
+        """Register for operators: (namespace, name with its overload, slot) of each."""
+
+    def close(self) -> None:
+        """Take back what was registered."""
+
+    def begin(self, watched: Watched, driver: Driver) -> None:
+        """Get ready for a capture that has begun."""
+
+    def resume(self, watched: Watched) -> None:
+        """Note its operators from now on."""
+
+    def end(self, watched: Watched) -> None:
+        """Cease, and have all that was noted in `watched`; may be called again."""
+
+    def abandon(self) -> None:
+        """Take over in a forked child, before captures are ended."""
+
+    def length(self, watched: Watched) -> int:
+        """Return how much was written, as :meth:`launched` wants it."""
+
+    def seen(self, watched: Watched) -> int:
+        """Return how many operators were seen so far."""
+
+    def launched(
+        self,
+        watched: Watched,
+        launch: Launch,
+        before: Tip,
+        now: Tip,
+        stream: int,
+        opened: int,
+        frame: FrameType | None,
+    ) -> None:
+        """Write the row of a launch outside of operators."""
 
 
 class Watcher:
@@ -100,6 +153,7 @@ class Watcher:
         self.is_on: Callable[[Any], bool] = core._dispatch_tls_is_dispatch_key_included
         self._lock = threading.Lock()
         self._prepare()
+        self.observer, self.not_native = self._choose(current_stream)
         self.register()
 
     def _prepare(self) -> None:
@@ -108,18 +162,26 @@ class Watcher:
 
         # Kept: what a library registered goes when it does.
         make: Any = library.Library
-        self._make = make
-        self._libraries: dict[str, Any] = {"_": make("_", "IMPL")}
-        self._libraries["_"].fallback(library.fallthrough_kernel, KEY)
+        self._others = make("_", "IMPL")
+        self._others.fallback(library.fallthrough_kernel, KEY)
         self._registered: set[str] = set()
         self._looked: tuple[int, ...] = ()
-        self._kernel = make_kernel(self)
-        hide_from_compiler(self._kernel, self.rows.operator, self.rows.launch, self.note_launch)
+        hide_from_compiler(self.note_launch, self.describe, self.elsewhere)
         # Higher-order operators find their way in Python, by the keys of the thread as well.
         for operator in set(self.torch._ops._higher_order_ops.values()):
             keys = getattr(operator, "non_fallthrough_keys", None)
             if keys is not None:
                 operator.non_fallthrough_keys = keys.remove(self.key)
+
+    def _choose(self, current_stream: Callable[[], int] | None) -> tuple[Observer, str]:
+        """Return the observer, and why it is not the one in C++."""
+        asked = os.environ.get(OBSERVER, "")
+        if asked == "native":
+            try:
+                return NativeObserver(self, current_stream), ""
+            except Unavailable as error:
+                return PythonObserver(self), str(error)
+        return PythonObserver(self), f"{OBSERVER}={asked}" if asked else ""
 
     def register(self) -> None:
         """Register a kernel for each operator that is new, for the rest of the process.
@@ -141,17 +203,37 @@ class Watcher:
         self._looked = known
         new = set(self.torch._C._dispatch_get_all_op_names()) - self._registered
         self._registered |= new
+        slots = []
         for whole in new:
             space, _, rest = whole.partition("::")
             if space in RESERVED or (space == "aten" and rest in UNSEEN):
                 continue
             name, _, overload = rest.partition(".")
-            kernel = partial(self._kernel, Slot(f"{space}::{name}", overload))
-            # Without a kernel an operator is not seen, and works all the same.
-            with suppress(RuntimeError, ValueError):
-                if space not in self._libraries:
-                    self._libraries[space] = self._make(space, "IMPL")
-                self._libraries[space].m.impl(rest, KEY, kernel, True)
+            slots.append((space, rest, Slot(f"{space}::{name}", overload)))
+        self.observer.register(slots)
+
+    def close(self) -> None:
+        """Take back what was registered; captures are not watched any more."""
+        self.observer.close()
+        self._others._destroy()
+
+    def describe(self, slot: Slot) -> Operator:
+        """Return what is known of an operator, found out when it is first asked for."""
+        found = slot.about
+        if found is None:
+            operator: Any = self.torch.ops
+            for part in (*slot.name.split("::"), slot.overload or "default"):
+                operator = getattr(operator, part)
+            numbers: tuple[int, ...] = ()
+            schema = operator._schema
+            if self.torch._C._should_allow_numbers_as_tensors(schema.name.partition("::")[2]):
+                numbers = tuple(
+                    at for at, item in enumerate(schema.arguments) if str(item.type) == "Tensor"
+                )
+            found = slot.about = Operator(
+                operator, str(operator), numbers, slot.label, slot.launches
+            )
+        return found
 
     def watched(self, stream: int) -> Watched | None:
         """Return the capture that a stream belongs to."""
@@ -173,20 +255,12 @@ class Watcher:
         return found
 
     def elsewhere(
-        self,
-        watched: Watched,
-        thread: Thread,
-        operator: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        frame: FrameType,
+        self, watched: Watched, operator: Any, device: int, frame: FrameType | None
     ) -> None:
         """Note an operator that made no node because it works on another GPU, outside captures."""
-        device = other_device([*args, *kwargs.values()], self.torch._C._cuda_getDevice())
-        if device >= 0:
-            stream = int(self.torch._C._cuda_getCurrentRawStream(device))
-            if thread.tip(stream)() == NOT_CAPTURING:
-                watched.omitted.note(operator, args, kwargs, stream, frame.f_back, device)
+        stream = int(self.torch._C._cuda_getCurrentRawStream(device))
+        if self.thread(watched).tip(stream)() == NOT_CAPTURING and launches(operator):
+            watched.omitted.add(str(operator), stream, frame, device)
 
     def note_launch(self, launch: Launch, frame: FrameType | None, run: Callable[[], Any]) -> Any:
         """Run what launches a kernel outside of operators, and write its row."""
@@ -198,8 +272,9 @@ class Watcher:
                 started = clock()
                 thread = self.thread(watched)
                 tip = thread.tip(stream)
-                before, begun = tip(), len(watched.log.flat)
+                before, begun = tip(), self.observer.length(watched)
                 watched.latest = launch.name, stream, thread.ident
+                watched.latest_order = self.observer.seen(watched)
                 watched.fixed_ns += clock() - started
         except Exception as error:
             if watched is not None:
@@ -211,7 +286,7 @@ class Watcher:
                 started = clock()
                 now = tip()
                 if now not in (before, NOT_CAPTURING):
-                    self.rows.launch(watched, thread, launch, before, now, stream, begun, frame)
+                    self.observer.launched(watched, launch, before, now, stream, begun, frame)
                 elif now == NOT_CAPTURING and before == now:
                     watched.omitted.add(launch.name, stream, frame)
                 watched.fixed_ns += clock() - started
@@ -239,6 +314,7 @@ class Watcher:
         watched = Watched(capture_id, self.rows.base(frame), here)
         thread = watched.threads[here] = Thread(driver, here, self.rows.next_number())
         thread.tip(stream)
+        self.observer.begin(watched, driver)
         self.resume(watched)
         watched.fixed_ns = clock() - started
         return watched
@@ -250,11 +326,13 @@ class Watcher:
                 PATCHES.install(self)
             self.open[watched.capture_id] = watched
             self._count()
+            self.observer.resume(watched)
         self.switch(self.key, True)
 
     def stop(self, watched: Watched) -> None:
         """Stop watching a capture; may be called again, and from another thread."""
         with self._lock:
+            self.observer.end(watched)
             ours = self.open.pop(watched.capture_id, None)
             self._count()
             if not self.open:
@@ -271,6 +349,7 @@ class Watcher:
     def abandon(self) -> None:
         """Watch nothing any more, in a forked child."""
         self._lock = threading.Lock()
+        self.observer.abandon()
         for watched in list(self.open.values()):
             self.stop(watched)
         self.switch(self.key, False)

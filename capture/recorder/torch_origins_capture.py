@@ -21,14 +21,12 @@ from .origins.tables import build
 from .origins.watched import Watched
 from .torch_origins import Watcher
 from .torch_origins_compiled import COMPILATIONS
-from .torch_origins_fallback import SAMPLE
 from .torch_origins_patches import obstacle
 
 MAX_SOURCE_BYTES = 2 << 20
 """Of one file; larger ones are left out."""
 MAX_SOURCES_BYTES = 16 << 20
 HOW = [
-    "operators: a dispatch key below autograd",
     "nodes: the capture's last node before and after each operator",
     "stacks: frames of Python",
     "modules: frames of nn.Module.__call__",
@@ -141,7 +139,8 @@ class CaptureOrigins:
             thread_names(watched),
         )
         origins = build(key, watched.log, handles, context)
-        origins.how = list(HOW)
+        observer = self._watcher.observer
+        origins.how = [observer.how, *HOW]
         if watched.problem:
             origins.missing["stack"] = f"what was noted may be incomplete: {watched.problem}"
         if os.environ.get(SOURCES, "0") not in ("", "0"):
@@ -149,9 +148,10 @@ class CaptureOrigins:
         self._build_ns = clock() - started
         origins.extra["operators_seen"] = watched.seen
         origins.extra["cost_ns"] = self.cost_ns
-        origins.extra["cost_how"] = (
-            f"one operator in {SAMPLE} was timed; what torch takes to call Python is not in it"
-        )
+        origins.extra["cost_how"] = observer.cost_how
+        origins.extra["observer"] = observer.name
+        if self._watcher.not_native:
+            origins.extra["observer_why"] = self._watcher.not_native
         return origins
 
 

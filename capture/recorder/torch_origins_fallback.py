@@ -4,51 +4,102 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from threading import get_ident
 from time import perf_counter_ns as clock
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..driver.protocol import Driver
 from ..driver.records import NOT_CAPTURING, Tip
 from ..failures.error_codes import UNSUPPORTED
-from .origins.watched import Operator, Thread, Watched
+from .left_out import other_device
+from .origins.log import Launch
+from .origins.watched import Slot, Thread, Watched
+from .torch_origins_reading import hide_from_compiler
 
 if TYPE_CHECKING:
     from .torch_origins import Watcher
 
-LAUNCHING_NOTHING = frozenset(
-    f"aten.{name}"
-    for name in (
-        "diagonal.default",
-        "lift_fresh.default",
-        "select.int",
-        "slice.Tensor",
-        "split.Tensor",
-        "split_with_sizes.default",
-        "unbind.int",
-        "unfold.default",
-    )
-)
-"""Operators that launch nothing, while their derivatives may."""
+KEY = "Fake"
+"""A dispatch key for out-of-core fake tensors, which no part of torch 2.6 to 2.13 registers."""
 SAMPLE = 16
 """One operator of so many is timed, to tell what recording costs."""
 NUMBERS = (int, float, bool, complex)
 
 
-class Slot:
-    """An operator by its name, and what is known of it once it was called.
+class PythonObserver:
+    """Operators seen by a kernel in Python, which works with every torch and needs no compiler.
 
     Parameters
     ----------
-    name, overload : str
-        As the dispatcher has them, such as ``"aten::add"`` and ``"Tensor"``.
+    watcher : Watcher
     """
 
-    __slots__ = ("about", "name", "overload")
+    name = "python"
+    how = "operators: a dispatch key below autograd, seen in Python"
+    cost_how = f"one operator in {SAMPLE} was timed; what torch takes to call Python is not in it"
 
-    def __init__(self, name: str, overload: str) -> None:
-        self.name = name
-        self.overload = overload
-        self.about: Operator | None = None
+    def __init__(self, watcher: Watcher) -> None:
+        from torch import library
+
+        self._watcher = watcher
+        # Kept: what a library registered goes when it does.
+        self._make: Any = library.Library
+        self._libraries: dict[str, Any] = {}
+        self._kernel = make_kernel(watcher)
+        hide_from_compiler(self._kernel, watcher.rows.operator, watcher.rows.launch)
+
+    def register(self, slots: list[tuple[str, str, Slot]]) -> None:
+        """Register the kernel for operators."""
+        for space, rest, slot in slots:
+            kernel = partial(self._kernel, slot)
+            # Without a kernel an operator is not seen, and works all the same.
+            with suppress(RuntimeError, ValueError):
+                if space not in self._libraries:
+                    self._libraries[space] = self._make(space, "IMPL")
+                self._libraries[space].m.impl(rest, KEY, kernel, True)
+
+    def close(self) -> None:
+        """Take the kernels back."""
+        for made in self._libraries.values():
+            made._destroy()
+        self._libraries.clear()
+
+    def begin(self, watched: Watched, driver: Driver) -> None:
+        """Note the operators of a capture: the kernel looks for itself which are open."""
+
+    def resume(self, watched: Watched) -> None:
+        """Go on with a capture."""
+
+    def end(self, watched: Watched) -> None:
+        """Cease to note a capture's operators; rows are where they belong already."""
+
+    def abandon(self) -> None:
+        """Take over in a forked child, before captures are ended."""
+
+    def length(self, watched: Watched) -> int:
+        """Return how much was written, as :attr:`Row.opened` counts."""
+        return len(watched.log.flat)
+
+    def seen(self, watched: Watched) -> int:
+        """Return how many operators were seen so far."""
+        return watched.seen
+
+    def launched(
+        self,
+        watched: Watched,
+        launch: Launch,
+        before: Tip,
+        now: Tip,
+        stream: int,
+        opened: int,
+        frame: FrameType | None,
+    ) -> None:
+        """Write the row of a launch outside of operators."""
+        thread = self._watcher.thread(watched)
+        self._watcher.rows.launch(watched, thread, launch, before, now, stream, opened, frame)
 
 
 def make_kernel(watcher: Watcher) -> Callable[..., Any]:
@@ -65,15 +116,12 @@ def make_kernel(watcher: Watcher) -> Callable[..., Any]:
     current_stream, next_number = watcher.current_stream, watcher.rows.next_number
     key, switch, known = watcher.key, watcher.switch, watcher.open
     find, opened, rows = watcher.watched, watcher.thread, watcher.rows
-    several, elsewhere = watcher.several, watcher.elsewhere
-    ops, allows_numbers = watcher.torch.ops, core._should_allow_numbers_as_tensors
+    several, describe = watcher.several, watcher.describe
 
-    def describe(slot: Slot) -> Operator:
-        operator: Any = ops
-        for part in (*slot.name.split("::"), slot.overload or "default"):
-            operator = getattr(operator, part)
-        found = slot.about = operator_of(operator, allows_numbers)
-        return found
+    def elsewhere(watched: Watched, operator: Any, args: Any, kwargs: Any, frame: Any) -> None:
+        device = other_device([*args, *kwargs.values()], core._cuda_getDevice())
+        if device >= 0:
+            watcher.elsewhere(watched, operator, device, frame)
 
     def observe(slot: Slot, keys: Any, *args: Any, **kwargs: Any) -> Any:
         watched: Watched | None = None
@@ -124,13 +172,13 @@ def make_kernel(watcher: Watcher) -> Callable[..., Any]:
                         watched.omitted.note(operator, args, kwargs, stream, frame)
                     elif now != before or number != thread.number:
                         if several and now == before:
-                            elsewhere(watched, thread, operator, args, kwargs, sys._getframe(0))
+                            elsewhere(watched, operator, args, kwargs, sys._getframe(0).f_back)
                         rows.operator(
                             watched, thread, about, args, kwargs, before, now, stream, number,
                             begun, sys._getframe(0).f_back,
                         )  # fmt: skip
                     elif several and launches:
-                        elsewhere(watched, thread, operator, args, kwargs, sys._getframe(0))
+                        elsewhere(watched, operator, args, kwargs, sys._getframe(0).f_back)
                     if about.label:
                         labelled(thread, about.label, args)
                     if started:
@@ -156,21 +204,6 @@ def make_kernel(watcher: Watcher) -> Callable[..., Any]:
                 switch(key, True)
 
     return observe
-
-
-def operator_of(operator: Any, allows_numbers: Callable[[str], bool]) -> Operator:
-    """Describe an operator."""
-    schema = operator._schema
-    plain = schema.name.partition("::")[2]
-    numbers: tuple[int, ...] = ()
-    if allows_numbers(plain):
-        numbers = tuple(
-            at for at, item in enumerate(schema.arguments) if str(item.type) == "Tensor"
-        )
-    label = {"_record_function_enter_new": 1, "_record_function_exit": 2}.get(plain, 0)
-    name = str(operator)
-    launches = name not in LAUNCHING_NOTHING and not label
-    return Operator(operator, name, numbers, label, launches)
 
 
 def labelled(thread: Thread, label: int, args: tuple[Any, ...]) -> None:

@@ -32,13 +32,14 @@ class Rows:
 
     def __init__(self, torch: Any) -> None:
         self.stacks = Stacks()
-        self.modules = Modules(variable_reader(), lambda value: isinstance(value, torch.nn.Module))
+        self.variable = variable_reader()
+        self.modules = Modules(self.variable, lambda value: isinstance(value, torch.nn.Module))
         self.forwards = Forwards()
         self.next_number: Callable[[], int] = torch.autograd._get_sequence_nr
         self._arguments = argument_reader(torch)
         self._node: Callable[[], Any] = torch._C._current_autograd_node
         self._task: Callable[[], int] = torch._C._current_graph_task_id
-        self._call = getattr(torch.nn.Module._call_impl, "__code__", None)
+        self.call = getattr(torch.nn.Module._call_impl, "__code__", None)
 
     def operator(
         self,
@@ -84,11 +85,8 @@ class Rows:
         frame: FrameType | None,
     ) -> None:
         """Write the row of a launch outside of operators."""
-        log = watched.log
-        at = log.launch_index.setdefault(launch, len(log.launches))
-        if at == len(log.launches):
-            log.launches.append(launch)
-        row = FIRST_LAUNCH - at, before, now, stream, self.next_number(), opened
+        what = FIRST_LAUNCH - watched.log.launch(launch)
+        row = what, before, now, stream, self.next_number(), opened
         self._write(watched, thread, launch.name, row, frame)
 
     def _write(
@@ -125,7 +123,7 @@ class Rows:
             name, number = node.name(), node._sequence_nr()
             if get_ident() != watched.thread:
                 outer = self._called_backward(watched)
-        stack, called, based = self.stacks.walk(frame, watched.base, self._call, outer)
+        stack, called, based = self.stacks.walk(frame, watched.base, self.call, outer)
         if called is not None:
             module = self.modules.of(called)
         else:
@@ -160,6 +158,6 @@ class Rows:
         if frame is None:
             return NO_BASE
         outer = self.stacks.walk(frame.f_back)[0]
-        called = self.stacks.walk(frame, mark=self._call)[1]
+        called = self.stacks.walk(frame, mark=self.call)[1]
         module = self.modules.of(called) if called is not None else NO_MODULE
         return Base(frame.f_code, id(frame), outer, module)

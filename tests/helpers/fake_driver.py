@@ -114,6 +114,9 @@ class FakeDriver(FakeReplays):
     def capture_info(self, stream: int) -> records.CaptureInfo:
         return self.captures.get(stream, records.CaptureInfo(0, 0, 0, []))
 
+    def capture_info_address(self) -> int:
+        return 0
+
     def capture_tip(self, stream: int) -> Callable[[], records.Tip]:
         def tip() -> records.Tip:
             info = self.capture_info(stream)

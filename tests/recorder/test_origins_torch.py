@@ -7,7 +7,7 @@ import importlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import torch
 from capture.origin_index import BACKWARD, FORWARD, OPTIMIZER, OriginIndex
 from capture.origins import Origins
 from capture.recorder.origins.labels import label
+from capture.recorder.origins.settings import OBSERVER
 from capture.recorder.torch_origins import Watcher
 from capture.recorder.torch_origins_capture import CaptureOrigins, OriginSource
 
@@ -41,6 +42,9 @@ class CountingDriver:
     def capture_info(self, stream: int) -> Info:
         return Info()
 
+    def capture_info_address(self) -> int:
+        return 0
+
     def capture_tip(self, stream: int) -> Callable[[], int]:
         def tip() -> int:
             if self.broken:
@@ -55,12 +59,17 @@ class CountingDriver:
         return list(range(1, self.asked // 2 + 1))
 
 
-@pytest.fixture(scope="module")
-def source() -> OriginSource:
+@pytest.fixture(scope="module", params=["python", "native"])
+def source(request: pytest.FixtureRequest) -> Iterator[OriginSource]:
     found = OriginSource()
     found.reason = ""
-    found._watcher = Watcher(lambda: STREAM)
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OBSERVER, request.param)
+        watcher = found._watcher = Watcher(lambda: STREAM)
+    # Where the tests run there is a compiler, so one that fails is no reason to skip.
+    assert watcher.observer.name == request.param, watcher.not_native
+    yield found
+    watcher.close()
 
 
 class Capture:

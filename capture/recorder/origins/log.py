@@ -54,6 +54,7 @@ class Row(NamedTuple):
 
 
 WIDTH = len(Row._fields)
+_OPENED = Row._fields.index("opened")
 
 
 class Launch(NamedTuple):
@@ -88,6 +89,18 @@ class Log:
 
     def __len__(self) -> int:
         return len(self.flat) // WIDTH
+
+    def launch(self, launch: Launch) -> int:
+        """Return the index of a launch, which is added when it is new."""
+        at = self.launch_index.setdefault(launch, len(self.launches))
+        if at == len(self.launches):
+            self.launches.append(launch)
+        return at
+
+    def extend(self, flat: list[Any]) -> None:
+        """Append rows whose `opened` counts rows, as those of others do."""
+        flat[_OPENED::WIDTH] = [rows * WIDTH for rows in flat[_OPENED::WIDTH]]
+        self.flat += flat
 
     def __iter__(self) -> Iterator[Row]:
         flat = self.flat

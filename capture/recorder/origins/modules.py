@@ -72,6 +72,11 @@ class Modules:
             return NO_MODULE
         return self._adopt(module, frame)
 
+    def reference(self, module: Any) -> weakref.ref[Any] | None:
+        """Return the weak reference to a module that is known."""
+        found = self._places.get(id(module))
+        return found[0] if found is not None and found[0]() is module else None
+
     def by_identity(self, identity: int) -> int:
         """Return the module with an identity, if it is known and alive; else -1."""
         found = self._places.get(identity)

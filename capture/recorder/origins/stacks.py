@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sysconfig
 from bisect import bisect_right
+from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -130,15 +131,29 @@ class Stacks:
             found = self._add(tuple(key), first)
         return found, marked, based
 
-    def _add(self, key: tuple[int, ...], frame: FrameType | None) -> int:
-        count = len(key) // 2
-        while frame is not None and count > 0:
-            self._codes[id(frame.f_code)] = frame.f_code
-            frame = frame.f_back
-            count -= 1
-        found = self._known[key] = len(self._keys)
-        self._keys.append(key)
+    def adopt(self, key: tuple[int, ...], codes: Iterable[CodeType]) -> int:
+        """Return the index of a stack that was walked by others.
+
+        Parameters
+        ----------
+        key : tuple of int
+            As described above.
+        codes : iterable of CodeType
+            Those that the key names.
+        """
+        found = self._known.get(key)
+        if found is None:
+            self._codes.update((id(code), code) for code in codes)
+            found = self._known[key] = len(self._keys)
+            self._keys.append(key)
         return found
+
+    def _add(self, key: tuple[int, ...], frame: FrameType | None) -> int:
+        codes: list[CodeType] = []
+        while frame is not None and len(codes) < len(key) // 2:
+            codes.append(frame.f_code)
+            frame = frame.f_back
+        return self.adopt(key, codes)
 
     def places(self, index: int) -> Places:
         """Return a stack that can be read; equal stacks are one object."""

@@ -13,6 +13,21 @@ from . import labels
 from .log import Log
 from .stacks import Base
 
+LAUNCHING_NOTHING = frozenset(
+    f"aten.{name}"
+    for name in (
+        "diagonal.default",
+        "lift_fresh.default",
+        "select.int",
+        "slice.Tensor",
+        "split.Tensor",
+        "split_with_sizes.default",
+        "unbind.int",
+        "unfold.default",
+    )
+)
+"""Operators that launch nothing, while their derivatives may."""
+_LABELS = {"_record_function_enter_new": 1, "_record_function_exit": 2}
 MAX_FORWARDS = 50_000
 """Autograd nodes whose forward is remembered for a backward in another graph."""
 MOST_NODES_A_CALL = 64
@@ -75,6 +90,33 @@ class Operator(NamedTuple):
     launches: bool
 
 
+class Slot:
+    """An operator by its name, and what is known of it once it was called.
+
+    Parameters
+    ----------
+    name, overload : str
+        As the dispatcher has them, such as ``"aten::add"`` and ``"Tensor"``.
+
+    Attributes
+    ----------
+    label : int
+    launches : bool
+        As in :class:`Operator`.
+    """
+
+    __slots__ = ("about", "label", "launches", "name", "overload")
+
+    def __init__(self, name: str, overload: str) -> None:
+        self.name = name
+        self.overload = overload
+        self.about: Operator | None = None
+        self.label = _LABELS.get(name.partition("::")[2], 0)
+        # As str(OpOverload) has it.
+        text = f"{name.replace('::', '.')}.{overload or 'default'}"
+        self.launches = text not in LAUNCHING_NOTHING and not self.label
+
+
 class Watched:
     """One capture that is being watched.
 
@@ -95,6 +137,8 @@ class Watched:
         longer valid.
     latest : tuple or None
         (operator, stream, thread) of what began last.
+    latest_order : int
+        How many operators had been seen by then, where that is counted elsewhere.
     """
 
     def __init__(self, capture_id: int, base: Base, thread: int) -> None:
@@ -110,6 +154,9 @@ class Watched:
         self.outside = ""
         """The first operator that CUDA refused on a stream which is not part of the capture."""
         self.latest: tuple[str, int, int] | None = None
+        self.latest_order = -1
+        self.held: Any = None
+        """What an observer in C++ has of it."""
         self.seen = 0
         self.sampled_ns = 0
         self.sampled = 0
