@@ -13,7 +13,7 @@ from capture.errors import FormatError, GraphLensError
 
 from .components import details, export_menu, shell
 from .components.attributes import attributes
-from .components.prose import prose
+from .components.prose import prose, sentence
 from .context import first_graph
 from .format import count_text
 from .ids import Shell
@@ -48,6 +48,8 @@ def build(state: ViewState, store: Store, prefix: str) -> tuple[ViewState, Compo
             known = ", ".join(pages())
             text = f"There is no page {state.page!r}: there are {known}."
             return state, missing(text, state.but(page="", graph="", body="", node=None), prefix)
+        if page.needs_graph and page.no_graph is not None and not state.graph:
+            return state, sentence(page.no_graph)
         return state, page.layout(Context(store, state, prefix))
     except FormatError as error:
         return state, missing(str(error), ViewState(recording=state.recording), prefix)
@@ -69,11 +71,6 @@ def way_back(state: ViewState, store: Store) -> ViewState:
             body = ""
         return state.but(body=body if state.node is not None else "", node=None, search="")
     return ViewState(recording=state.recording)
-
-
-def sentence(text: str) -> Component:
-    """Return a page that is one sentence."""
-    return html.Div(html.P(prose(text)), className="sentence")
 
 
 def missing(text: str, back: ViewState, prefix: str) -> Component:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Context", "Page", "pages"]
 
 ENTRY_POINTS = "cudagraph_lens.pages"
+NO_GRAPH = (
+    "This recording holds no graph, so there is nothing to show here. "
+    "The overview says what was recorded."
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,10 @@ class Page:
     register : callable
         ``register(app, store, prefix)`` adds the page's callbacks to one app.
     needs_graph : bool
-        Whether the page is about one graph.
+        Whether the page is about one graph; a view that names none gets the first one.
+    no_graph : str or None
+        What stands in the place of such a page where the recording has no graph; ``None`` where the
+        page has something to show all the same.
     place : tuple of str
         The parts of a view that the page is built from; others change without building it again.
     takes_graph : bool
@@ -74,6 +81,7 @@ class Page:
     register: Callable[[Dash, Store, str], None] = lambda app, store, prefix: None
     search_hint: str = "Search"
     needs_graph: bool = False
+    no_graph: str | None = NO_GRAPH
     place: tuple[str, ...] = ("page", "recording", "graph", "body")
     takes_graph: bool = False
     complete: Callable[[ViewState, Store], ViewState] | None = None

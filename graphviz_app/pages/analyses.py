@@ -20,7 +20,6 @@ from ..components.prose import prose
 from ..figures.series import series_figure
 from ..ids import AnalysesPage
 from . import Context, Page
-from .graph import NO_GRAPH
 
 SEVERITIES = {Severity.NOTICE: "could gain", Severity.WARNING: "warning"}
 SHAPES = {
@@ -68,8 +67,6 @@ def layout(context: Context) -> Component:
     LookupFailed
         There is no such graph.
     """
-    if not context.state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     found = results(context)
     chosen = context.state.view
     names = ranked(found)

@@ -31,7 +31,6 @@ from ..components.view_switch import view_switch
 from ..ids import BenchmarksPage
 from ..store import Store
 from . import Context, Page
-from .graph import NO_GRAPH
 
 ALL = "all"
 WOULD_SHOW = (
@@ -59,8 +58,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     info = store.info(state.recording, state.graph)
     recording = store.get(state.recording).recording
     measured = len(recording.benchmarked)

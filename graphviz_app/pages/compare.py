@@ -19,7 +19,7 @@ from ..components.compare_panel import pair_panel, recordings_panel
 from ..components.compare_search import find
 from ..components.compare_view import pair_view
 from ..components.facts import Children
-from ..components.prose import prose
+from ..components.prose import sentence
 from ..context import first_graph
 from ..format import counted
 from ..ids import ComparePage, Shell
@@ -188,7 +188,7 @@ def register(app: Dash, store: Store, prefix: str) -> None:
             return filled(Context(store, state, prefix), pair)
         except GraphLensError as error:
             said = f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}."
-            return html.Div(html.P(prose(said)), className="sentence")
+            return sentence(said)
 
     @app.callback(
         Output(ComparePage.PAIRS, "rowTransaction"),

@@ -33,10 +33,6 @@ ORIGIN_COLOURS = (
     ("phase", "Phase", "Forward, backward or optimizer"),
     ("source", "Source", "The file of the line that launched the node"),
 )
-NO_GRAPH = (
-    "This recording holds no graph, so there is nothing to draw. "
-    "The overview says what was recorded."
-)
 EMPTY = (
     "This graph has no nodes. torch.compile captures such graphs to hold its memory pool; "
     "a capture in which no work was launched looks the same."
@@ -53,8 +49,6 @@ def layout(context: Context) -> Component:
     """
     state, store = context.state, context.store
     opened = store.get(state.recording)
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     picture = store.picture(state.recording, state.graph, state.body, state.executable)
     if state.node is not None:
         picture.graph.node(state.node)

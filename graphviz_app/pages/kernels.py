@@ -27,7 +27,6 @@ from ..search import term
 from ..state import stored
 from ..store import Store
 from . import Page
-from .graph import NO_GRAPH
 
 VIEWS = (
     ("", "Families", "Kernels that do the same work on other shapes"),
@@ -52,8 +51,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     place = (state.recording, state.graph, "")
     subject = store.subject(*place, state.executable)
     families = store.result(*place, "kernel_families", state.executable)

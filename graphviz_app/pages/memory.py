@@ -290,6 +290,7 @@ PAGE = Page(
     description="Pools, blocks, and the nodes that point into them",
     search_hint="Search nodes  /",
     needs_graph=True,
+    no_graph=None,
     place=("page", "recording", "graph", "body", "view", "executable"),
     layout=layout,
     skeleton=skeleton,

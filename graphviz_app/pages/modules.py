@@ -17,7 +17,6 @@ from ..context import Context
 from ..format import counted
 from ..ids import ModulesPage
 from . import Page
-from .graph import NO_GRAPH
 
 CLASSES = "classes"
 VIEWS = (
@@ -42,8 +41,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     report = store.by_origin(state.recording, state.graph, state.body, state.executable)
     if report is None:
         return no_origins(context, "Modules")

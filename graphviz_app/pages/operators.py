@@ -15,7 +15,6 @@ from ..components.tree_table import TreeRow, number_column, tree_table
 from ..context import Context
 from ..ids import OperatorsPage
 from . import Page
-from .graph import NO_GRAPH
 from .modules import extra_columns
 
 SUMMARY = (
@@ -33,8 +32,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     report = store.by_origin(state.recording, state.graph, state.body, state.executable)
     if report is None:
         return no_origins(context, "Operators")

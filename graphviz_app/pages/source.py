@@ -28,7 +28,6 @@ from ..source_access import STORED, SourceText, unusual
 from ..source_changes import changes
 from ..store import Store
 from . import Page
-from .graph import NO_GRAPH
 
 
 def layout(context: Context) -> Component:
@@ -40,8 +39,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     report = store.by_origin(state.recording, state.graph, state.body, state.executable)
     if report is None:
         return no_origins(context, "Source")

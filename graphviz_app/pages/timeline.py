@@ -16,7 +16,7 @@ from ..components.executables import picker
 from ..components.facts import fact_head
 from ..components.links import go_link
 from ..components.plots import PLOT_CONFIG
-from ..components.prose import prose
+from ..components.prose import sentence
 from ..components.result_view import node_target
 from ..components.shell import SHELL
 from ..facts import Fact
@@ -35,7 +35,6 @@ from ..naming import type_colour
 from ..routes import replay_url
 from ..store import Store
 from . import Context, Page
-from .graph import NO_GRAPH
 
 SAMPLE = (
     "One real replay, the one whose length is the median of those traced; it is shown as it ran"
@@ -58,11 +57,9 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     subject = store.subject(state.recording, state.graph, "", state.executable)
     if subject.timings is None or not subject.is_timed:
-        return html.Div(html.P(prose(timing_facts.absent_text(subject))), className="sentence")
+        return sentence(timing_facts.absent_text(subject))
     timings = subject.timings
     total = len(subject.graph) if subject.info is None else subject.info.node_count
     note = timing_facts.caution(timings, total)

@@ -28,7 +28,6 @@ from ..gain_facts import Gain
 from ..ids import WhatIfPage
 from ..store import Store
 from . import Context, Page
-from .graph import NO_GRAPH
 
 IDS = PanelIds(
     WhatIfPage.START,
@@ -52,8 +51,6 @@ def layout(context: Context) -> Component:
         There is no such graph.
     """
     state, store = context.state, context.store
-    if not state.graph:
-        return html.Div(html.P(NO_GRAPH), className="sentence")
     store.info(state.recording, state.graph)
     subject = store.subject(state.recording, state.graph, "", state.executable)
     asked = state.view.strip()
