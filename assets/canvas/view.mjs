@@ -335,7 +335,7 @@ export class View {
   setFlows(flows) {
     this.scene.flows = flows;
     this.host.setAttribute("data-flows-shown", flows ? flows.count : "");
-    const none = flows && !flows.count ? ["No node is known to read what another wrote."] : [];
+    const none = flows && !flows.flowing ? ["No node is known to read what another wrote."] : [];
     this.say([...this.scene.header.warnings, ...none].join(" "));
     this.state.select(this.scene, this.state.selected);
     this.invalidate();

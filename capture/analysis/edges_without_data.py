@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..memory.flow import links_of
 from ..model import EvidenceKind
@@ -28,16 +29,29 @@ WHAT = (
 )
 
 
-def run(subject: Subject, rows: int = 1000) -> Result:
-    """Find dependencies that no bytes are known to need.
+class Split(NamedTuple):
+    """The dependency edges of a graph, told apart by whether their nodes share bytes."""
+
+    judged: int
+    """Edges of which the memory of both nodes is known."""
+    loose: list[tuple[int, int]]
+    """Those of them that join nodes without common bytes, as positions."""
+    links: list[list[int]]
+    """Ranks of the earlier nodes that each node shares bytes with, or may, by rank."""
+
+
+def split(subject: Subject) -> Split | None:
+    """Tell dependency edges apart; ``None`` where they form a cycle, or memory is not known.
 
     Notes
     -----
     Linear in nodes and addresses, and for each edge in what its later node shares with others.
     """
+    if subject.memory is None:
+        return None
     rank, cells = subject.rank, subject.cells
     if rank is None or cells is None:
-        return Result.absent(CYCLE)
+        return None
     topology = subject.graph.topology
     seen = subject.accesses.seen
     links = links_of(cells, rank)
@@ -52,6 +66,16 @@ def run(subject: Subject, rows: int = 1000) -> Result:
             loose.append((source, target))
         else:
             later.append(rank[source])
+    return Split(judged, loose, links)
+
+
+def run(subject: Subject, rows: int = 1000) -> Result:
+    """Find dependencies that no bytes are known to need; see :func:`split` for the cost."""
+    found = split(subject)
+    if found is None or subject.cells is None:
+        return Result.absent(CYCLE)
+    judged, loose, links = found
+    topology = subject.graph.topology
     result = Result(
         columns=COLUMNS,
         mark_name="waiting for a node that it shares no bytes with",
@@ -81,7 +105,7 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     if loose:
         _shorter(subject, result, links)
         result.notes += [CAUTION, WHAT]
-    if not cells.whole:
+    if not subject.cells.whole:
         result.notes.append("Where many ranges overlap, only those that begin alike were joined.")
     return result
 

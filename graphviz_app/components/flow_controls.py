@@ -26,6 +26,12 @@ HINT = (
     "memsets, inferred from kernels' signatures and names elsewhere, dashed where it is only "
     "possible"
 )
+LEGEND = (
+    ("known", "reads what it wrote", "Exact, measured or inferred; the panel of a node says which"),
+    ("possible", "may read it", "The one may write there, and the other may read"),
+    ("no-data", "dependency without data", "The two share no bytes, as far as is known"),
+    ("unordered", "same bytes, unordered", "One of the two writes, and no dependency orders them"),
+)
 KNOWN = {
     "exact": "both are copies or memsets",
     "measured": "seen to change when a clone ran node by node",
@@ -41,13 +47,18 @@ def flow_button(context: Context, info: GraphInfo) -> Component:
     present = evidence is not None and evidence.present
     reason = (evidence.reason if evidence is not None else "") or NO_MEMORY
     src = flows_url(state.recording, state.graph, state.body, context.prefix)
-    return html.Button(
+    button = html.Button(
         "Data flow",
         className="text-button flows-button",
         title=HINT if present else f"No data flow: {reason}".replace("`", ""),
         disabled=not present,
         **attributes(data_flows=src, aria_pressed=str(present and state.view == "data").lower()),
     )
+    entries = [
+        html.Span([html.I(className=f"flow-line {kind}"), words], title=hint)
+        for kind, words, hint in LEGEND
+    ]
+    return html.Span([button, html.Div(entries, className="flows-legend")], className="flows")
 
 
 def flow_section(context: Context, subject: Subject, position: int) -> Children:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 
 from ..components import finding_panel
@@ -87,6 +87,9 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         if not done and len(search.findings.rows) == shown:
             return said(search.findings, done), no_update, no_update, no_update, False
         line, filters, data = _shown(context, search)
+        if done and not context.state.view:
+            # The panel sums up what was not known yet when the page was opened.
+            set_props(Shell.DETAILS, {"children": finding_panel.panel(context)})
         return line, filters, data, len(data), done
 
 

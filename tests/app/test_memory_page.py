@@ -22,7 +22,7 @@ from graphviz_app.app import create_app
 from graphviz_app.figures.memory import MOST_SEGMENTS, address_map, lifetime_map, use_map
 from graphviz_app.figures.memory_pool import MOST_POINTS, pool_figure
 from graphviz_app.figures.memory_steps import STEPS, steps_figure
-from graphviz_app.flow_route import HOW
+from graphviz_app.flow_route import HOW, encode, encoded
 from graphviz_app.ids import Shell
 from graphviz_app.memory_rows import blocks_of, node_section, rows_of
 from graphviz_app.store import Store
@@ -35,6 +35,7 @@ from tests.helpers.synthetic_memory import (
     POOL,
     SCALE,
     copy,
+    fill,
     graph,
     kernel,
     memory,
@@ -109,7 +110,10 @@ def test_a_node_tells_its_memory(app: dash.Dash) -> None:
 def test_data_flow_as_curves_and_as_links(app: dash.Dash) -> None:
     client = app.server.test_client()
     data = client.get("/flows/run", query_string={"graph": KEY}).data
-    assert struct.unpack("<4sIIIIB", data) == (b"CGLF", 1, 1, 0, 1, HOW.index("possible"))
+    assert data[:12] == struct.pack("<4sII", b"CGLF", 2, 3)
+    *ends, first, second, third = struct.unpack("<6I3B", data[12:])
+    assert ends == [0, 1, 2, 1, 2, 3], "from, then to"
+    assert [HOW[first], HOW[second], HOW[third]] == ["possible", "no data", "no data"]
     assert client.get("/flows/run", query_string={"graph": "no"}).status_code == 404
     reader = details_at(app, page="graph", recording="run", graph=KEY, node=1)
     assert "Reads what was written by" in reader
@@ -119,6 +123,19 @@ def test_data_flow_as_curves_and_as_links(app: dash.Dash) -> None:
     assert f'"data-flows": "/flows/run?graph={quote(KEY)}"' in content
     bare = shown(app, "?recording=bare&graph=k", "/graph")
     assert "No data flow: memory was not looked at" in bare
+
+
+def test_nodes_that_no_dependency_orders_are_drawn_with_the_data_flow() -> None:
+    kinds = HOW.index("no data"), HOW.index("unordered")
+    both = struct.unpack("<4sII4I2B", encode([], [(1, 2)], [(4, 9)]))
+    assert both == (b"CGLF", 2, 2, 1, 4, 2, 9, *kinds)
+    race = graph([fill(BASE, 64), fill(BASE, 64), copy(BASE + 512, POOL, 8)])
+    info = GraphInfo(key=KEY, name="race", evidence={"memory": Evidence(present=True)})
+    known = Recording(
+        Metadata(), [info], loaded={KEY: race}, evidence={"memory": {KEY: memory(KEY)}}
+    )
+    found = encoded(Store([("run", known)]), "run", KEY)
+    assert struct.unpack("<4sII2IB", found)[3:] == (0, 1, HOW.index("unordered"))
 
 
 def test_captures_and_the_end_of_the_process(app: dash.Dash) -> None:
