@@ -49,6 +49,8 @@ class HostOwner(msgspec.Struct, kw_only=True, omit_defaults=True):
     """``"function"`` or ``"memory"``."""
     address: int
     """Of the function, or where the owner's memory begins."""
+    through: int = 0
+    """User data through which a library's function calls this one; 0 where CUDA itself does."""
     size_bytes: int = 0
     owner: str = ""
     """For people; empty where nobody was found when the capture had ended."""
@@ -124,8 +126,10 @@ def noticed_in(info: GraphInfo | None) -> Noticed | None:
         return None
     later: Later | None = _read(info.extra.get(LATER), Later)
     if later is not None:
-        gone = {(owner.kind, owner.address): owner for owner in later.owners}
-        found.owners = [gone.get((item.kind, item.address), item) for item in found.owners]
+        gone = {(owner.kind, owner.address, owner.through): owner for owner in later.owners}
+        found.owners = [
+            gone.get((item.kind, item.address, item.through), item) for item in found.owners
+        ]
         found.executable_taken = later.executable_taken
     return found
 

@@ -23,9 +23,9 @@ WHY = (
     "at, for as long as the graph, or hand them over with cuGraphRetainUserObject."
 )
 DATA = (
-    "What the user data points at is not known, so nothing is said about who owns that. A function "
-    "of a library counts as kept, also where it calls on what the user data names: cuda.bindings "
-    "hands a callback of the script over that way."
+    "What the user data points at is not known, so nothing is said about who owns that, except for "
+    "cuda.bindings, which hands a callback of the script over that way. Other functions of "
+    "libraries count as kept."
 )
 DIED_BEFORE = "its owner died before a replay"
 NO_OWNER = "no living object that CUDA could call has this address"
@@ -35,9 +35,12 @@ def run(subject: Subject) -> Result:
     """Look at every host node: whose code it calls, and what became of the owner. O(nodes)."""
     noticed = noticed_in(subject.info)
     owners: dict[int, HostOwner] = {}
+    behind: dict[int, HostOwner] = {}
     watched = noticed is not None and not noticed.unknown(HOST_OWNERS)
     if noticed is not None:
-        owners = {item.address: item for item in noticed.owners if item.kind == "function"}
+        called = [item for item in noticed.owners if item.kind == "function"]
+        owners = {item.address: item for item in called if not item.through}
+        behind = {item.through: item for item in called if item.through}
     result = Result(columns=COLUMNS, mark_name="calling a function that may be gone")
     marks: set[int] = set()
     unread = nodes = unknown = 0
@@ -50,10 +53,11 @@ def run(subject: Subject) -> Result:
             if payload is None or payload.function_address is None:
                 unread += 1
                 continue
-            if payload.symbol or payload.library:
+            owner = behind.get(payload.user_data_address or 0)
+            if owner is None and (payload.symbol or payload.library):
                 continue  # code of a library, which stays
             node = f"{path}/{position}" if path else str(position)
-            owner = owners.get(payload.function_address)
+            owner = owner or owners.get(payload.function_address)
             if owner is not None and owner.owner and not owner.gone:
                 continue
             if owner is None and not watched:
@@ -66,7 +70,7 @@ def run(subject: Subject) -> Result:
                 what = DIED_BEFORE if later else "its owner died"
             row: tuple[Cell, ...] = (
                 node,
-                f"0x{payload.function_address:x}",
+                f"0x{owner.address if owner is not None else payload.function_address:x}",
                 owner.owner if owner is not None else "",
                 what,
                 line_of(owner.gone_at) if owner is not None else "",

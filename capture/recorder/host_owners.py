@@ -14,11 +14,12 @@ import weakref
 from collections.abc import Callable, Iterable
 from time import perf_counter_ns as clock
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model import Graph
 from ..noticed import HostOwner
 from .garbage import is_garbage
+from .host_wrapped import wrapped
 from .left_out import user_place
 from .timeline import ExecutableState
 
@@ -150,17 +151,18 @@ class HostOwners:
         self._spent_ns += clock() - start
         return [item.owner for item in watched], ""
 
-    def _find(self, functions: set[int], addresses: set[int], state: StateOf) -> list[_Watched]:
+    def _find(self, functions: set[Called], addresses: set[int], state: StateOf) -> list[_Watched]:
         found = self._callbacks(functions, state) if functions else []
         return found + self._memory(addresses, state) if addresses else found
 
-    def _callbacks(self, functions: set[int], state: StateOf) -> list[_Watched]:
+    def _callbacks(self, functions: set[Called], state: StateOf) -> list[_Watched]:
         """Find living callbacks; what only waits for the garbage collector counts as gone."""
-        living = _callbacks_at(functions)
+        living = _callbacks_at({called.address for called in functions})
         found = []
-        for address in sorted(functions):
+        for address, through in sorted(functions):
             held = [ref for ref in living.get(address, ()) if not is_garbage(ref)]
-            watched = _Watched(HostOwner(kind="function", address=address), lambda: True, state)
+            owner = HostOwner(kind="function", address=address, through=through)
+            watched = _Watched(owner, lambda: True, state)
             for reference in held:
                 item = reference()
                 if item is not None:
@@ -210,17 +212,27 @@ class HostOwners:
         self._spent_ns = 0
 
 
-def needed(graph: Graph) -> tuple[set[int], set[int]]:
+class Called(NamedTuple):
+    """A function in no library that a host node calls, or that its user data names."""
+
+    address: int
+    through: int = 0
+
+
+def needed(graph: Graph) -> tuple[set[Called], set[int]]:
     """Return functions of host nodes that are in no library, and host addresses of memcpys."""
-    functions: set[int] = set()
+    functions: set[Called] = set()
     addresses: set[int] = set()
     for _, level in graph.walk():
         for type_, payload in zip(level.topology.types, level.payloads, strict=True):
             if payload is None:
                 continue
             if type_ == "host" and payload.function_address:
-                if not payload.library and not payload.symbol:
-                    functions.add(payload.function_address)
+                behind = wrapped(payload)
+                if behind:
+                    functions.add(Called(behind, payload.user_data_address))
+                elif not payload.library and not payload.symbol:
+                    functions.add(Called(payload.function_address))
             elif type_ == "memcpy":
                 addresses.update(_host_ends((payload.source, payload.destination)))
     return functions, addresses

@@ -330,6 +330,20 @@ def test_functions_whose_owner_is_gone(
         assert result.rows[0][4] == "train.py:31 step"
 
 
+def test_a_callback_behind_a_function_of_cuda_bindings() -> None:
+    graph = calling("")
+    payload = graph.payloads[1]
+    payload.library, payload.user_data_address = "/cuda/bindings/driver.so", 0x7700
+    owner = HostOwner(kind="function", address=0x9000, through=0x7700, owner="ctypes callback")
+    assert found("host_functions", graph, info(Noticed(owners=[owner]))).rows == []
+    later = HostOwner(kind="function", address=0x9000, through=0x7700, gone=True, replays_after=2)
+    result = found("host_functions", graph, info(Noticed(owners=[owner]), Later(owners=[later])))
+    assert result.severity is Severity.WARNING
+    assert [row[1] for row in result.rows] == ["0x9000"]
+    other = HostOwner(kind="function", address=0x9000, through=0x8800, gone=True)
+    assert found("host_functions", graph, info(Noticed(owners=[other]))).rows == []
+
+
 def test_functions_of_libraries_stay_and_unwatched_ones_are_not_known() -> None:
     assert found("host_functions", calling("free")).severity is Severity.INFO
     blind = run_analysis("host_functions", Subject(calling(), GraphInfo(key="k", name="k")))

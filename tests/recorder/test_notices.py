@@ -68,6 +68,40 @@ def test_a_callback_that_lives_and_one_that_dies() -> None:
     assert gone.gone_at.function == "test_a_callback_that_lives_and_one_that_dies"
 
 
+BINDINGS = "/site-packages/cuda/bindings/driver.cpython-312-x86_64-linux-gnu.so"
+
+
+def through(words: Any, library: str = BINDINGS) -> Graph:
+    """Return a graph that calls a library's function with the words as user data."""
+    payload = HostPayload(
+        function_address=0x5000, library=library, user_data_address=ctypes.addressof(words)
+    )
+    return graph_of(1, [], ["host"], [payload])
+
+
+def test_a_callback_that_cuda_bindings_calls() -> None:
+    callback = PROTOTYPE(print)
+    address = int.from_bytes(bytes(callback), "little")
+    words = (ctypes.c_uint64 * 2)(address, 7)
+    followed = Followed(through(words))
+    (owner,) = followed.found
+    assert (owner.address, owner.through) == (address, ctypes.addressof(words))
+    assert owner.owner
+    assert followed.gone() == []
+    del callback
+    (gone,) = followed.gone()
+    assert gone.through == owner.through
+    # Somebody else's function may do with its user data what it likes.
+    assert Followed(through(words, "/lib/libc.so.6")).found == []
+    # User data that leads nowhere, or to a function of a library.
+    libc = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
+    assert Followed(through((ctypes.c_uint64 * 2)(libc, 0))).found == []
+    nowhere = graph_of(
+        1, [], ["host"], [HostPayload(function_address=1, library=BINDINGS, user_data_address=64)]
+    )
+    assert Followed(nowhere).found == []
+
+
 @pytest.mark.parametrize("cast", [False, True])
 def test_a_function_that_nobody_has(cast: bool) -> None:
     graph = calling(PROTOTYPE(print), cast)
