@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from capture.analysis.base import Quantity, Result, Unit
+from capture.analysis.base import Quantity, Result, Severity, Unit
 
 from . import format as text
 
@@ -22,6 +22,12 @@ _ONE = re.compile(
 """What analyses count is written in the plural; of one it is read in the singular."""
 SHARES = ("share", "tail", "occupancy", "utilisation")
 """Words in the name of a ratio that say that it is a part of a whole, and no factor."""
+SHAPES = {
+    Severity.INFO: "\N{WHITE CIRCLE}",
+    Severity.NOTICE: "\N{BLACK UP-POINTING TRIANGLE}",
+    Severity.WARNING: "\N{BLACK DIAMOND}",
+}
+"""What marks a severity besides its colour."""
 
 
 def quantity_text(value: object, unit: str) -> str:

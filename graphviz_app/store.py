@@ -162,6 +162,22 @@ class Store(OpenRecordings):
             lambda result: 1_000 + 150 * len(result.node_values) + 400 * len(result.rows),
         )
 
+    def recording_result(self, recording: str, analysis: str) -> Result:
+        """Return what an analysis of a whole recording finds, with its default arguments."""
+        from capture.analysis import run_analysis
+
+        opened = self.get(recording)
+
+        def run() -> Result:
+            with self.reading:
+                return run_analysis(analysis, opened.recording)
+
+        return self._memo.get(
+            ("recording result", opened.id, analysis),
+            run,
+            lambda result: 1_000 + 800 * len(result.rows),
+        )
+
     def findings(self, recording: str) -> Search:
         """Return the search for findings of a recording, which begins when first asked for."""
         from .findings import Findings, Search

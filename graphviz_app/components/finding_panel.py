@@ -20,7 +20,7 @@ from ..finding_stacks import ADDRESS, FindingStacks
 from ..findings import Findings
 from . import details
 from .facts import Children
-from .findings_table import SHAPES, absent, find
+from .findings_table import absent, find
 from .links import go_link
 from .origin_panel import source_link
 from .prose import prose
@@ -69,7 +69,7 @@ def in_full(context: Context, found: Findings, item: Finding) -> Children:
     """Return what one finding says: facts, why and what to do, stacks, ways on."""
     result = found.result(item)
     sure = f" · {item.confidence}" if item.confidence else ""
-    kind = f"{SHAPES[item.severity]} {item.severity}{sure}"
+    kind = f"{result_text.SHAPES[item.severity]} {item.severity}{sure}"
     parts: Children = [details.heading(kind, found.kinds[item.analysis].title)]
     shown = [
         Fact(name, result_text.short_place(value), mono=bool(ADDRESS.fullmatch(value)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from capture.analysis import Result, Scope, analyses, run_analysis
+from capture.analysis import Scope, analyses
 
 from .. import format as text
 from .. import result_text
 from ..context import Context
 from ..findings import Kind
-from .findings_table import SHAPES
 from .prose import prose
 
 PATIENCE_S = 0.5
@@ -35,7 +34,12 @@ def faults(context: Context) -> list[Component]:
 def _kind(context: Context, kind: Kind) -> Component:
     state = context.state.but(page="findings", graph="", view="", search=kind.title)
     link = dcc.Link(
-        [html.Span(f"{SHAPES[kind.severity]} ", className=f"severity-{kind.severity}"), kind.title],
+        [
+            html.Span(
+                f"{result_text.SHAPES[kind.severity]} ", className=f"severity-{kind.severity}"
+            ),
+            kind.title,
+        ],
         href=context.url(state),
         title="Where, why, and what to do",
     )
@@ -54,7 +58,7 @@ def findings(context: Context) -> list[Component]:
     for name, entry in analyses().items():
         if entry.scope is not Scope.RECORDING or not entry.overview:
             continue
-        result = _found(context, name)
+        result = context.store.recording_result(opened.id, name)
         if not result.present:
             continue
         summary = html.Span(prose(result_text.summary(result)))
@@ -68,15 +72,3 @@ def findings(context: Context) -> list[Component]:
     if not items:
         return []
     return [html.Section([html.H2("Beside the graphs"), html.Ul(items)], className="beside")]
-
-
-def _found(context: Context, name: str) -> Result:
-    store = context.store
-    opened = store.get(context.state.recording)
-
-    def run() -> Result:
-        with store.reading:
-            return run_analysis(name, opened.recording)
-
-    key = ("recording result", opened.id, name)
-    return store.remember(key, run, lambda result: 1_000 + 800 * len(result.rows))

@@ -13,6 +13,7 @@ from capture.analysis import Severity
 from capture.analysis.found import Finding
 
 from .. import format as text
+from .. import result_text
 from ..context import Context
 from ..findings import Findings
 from ..ids import FindingsPage
@@ -23,11 +24,6 @@ MOST = 5_000
 """Rows in the browser."""
 FEW = 40
 """Rows that are as high as what they say."""
-SHAPES = {
-    Severity.NOTICE: "\N{BLACK UP-POINTING TRIANGLE}",
-    Severity.WARNING: "\N{BLACK DIAMOND}",
-}
-"""Besides colour: findings use shape and word."""
 
 
 def finding_id(item: Finding) -> str:
@@ -59,7 +55,7 @@ def _row(context: Context, found: Findings, item: Finding) -> dict[str, Any]:
         links["node"] = link_to(context, {"page": "graph", **at, "search": "", "view": ""})
     return {
         "id": finding_id(item),
-        "severity": f"{SHAPES[item.severity]} {item.severity}",
+        "severity": f"{result_text.SHAPES[item.severity]} {item.severity}",
         "title": found.kinds[item.analysis].title,
         "confidence": item.confidence,
         "graph": name,
@@ -152,7 +148,7 @@ def kinds(found: Findings) -> list[Component]:
         for severity in (Severity.WARNING, Severity.NOTICE)
     }
     items = [
-        _filter(str(severity), count, f"{SHAPES[severity]} ", f"severity-{severity}")
+        _filter(str(severity), count, f"{result_text.SHAPES[severity]} ", f"severity-{severity}")
         for severity, count in severities.items()
         if count
     ]

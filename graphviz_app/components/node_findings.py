@@ -13,7 +13,7 @@ from ..context import Context
 from ..marks_route import marks_url
 from .attributes import attributes
 from .facts import Children
-from .findings_table import SHAPES, finding_id
+from .findings_table import finding_id
 from .links import go_link
 
 MOST_OF_NODE = 20
@@ -61,7 +61,9 @@ def of_node(context: Context, position: int) -> Children:
         link = go_link(
             context,
             [
-                html.Span(f"{SHAPES[item.severity]} ", className=f"severity-{item.severity}"),
+                html.Span(
+                    f"{result_text.SHAPES[item.severity]} ", className=f"severity-{item.severity}"
+                ),
                 f"{title}{sure}",
             ],
             change,

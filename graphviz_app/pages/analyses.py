@@ -8,7 +8,7 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from capture.analysis import Analysis, Result, Scope, Severity, analyses, run_analysis
+from capture.analysis import Analysis, Result, Scope, Severity, analyses
 
 from .. import format as text
 from .. import result_text
@@ -22,12 +22,6 @@ from ..ids import AnalysesPage
 from . import Context, Page
 
 SEVERITIES = {Severity.NOTICE: "could gain", Severity.WARNING: "warning"}
-SHAPES = {
-    Severity.INFO: "\N{WHITE CIRCLE}",
-    Severity.NOTICE: "\N{BLACK UP-POINTING TRIANGLE}",
-    Severity.WARNING: "\N{BLACK DIAMOND}",
-}
-"""Besides colour: findings use shape and word."""
 
 
 def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
@@ -42,21 +36,8 @@ def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
         if entry.scope is Scope.GRAPH:
             found[name] = (entry, store.result(*place, name, state.executable))
         elif entry.scope is Scope.RECORDING:
-            found[name] = (entry, _of_recording(context, name))
+            found[name] = (entry, store.recording_result(state.recording, name))
     return found
-
-
-def _of_recording(context: Context, name: str) -> Result:
-    """Return what an analysis of the whole recording finds, computed once."""
-    store = context.store
-    opened = store.get(context.state.recording)
-
-    def run() -> Result:
-        with store.reading:
-            return run_analysis(name, opened.recording)
-
-    key = ("recording result", opened.id, name)
-    return store.remember(key, run, lambda result: 1_000 + 800 * len(result.rows))
 
 
 def layout(context: Context) -> Component:
@@ -103,7 +84,7 @@ def item(name: str, entry: Analysis, result: Result, here: bool) -> Component:
     names = ["analysis-item", *(["here"] if here else []), *([] if result.present else ["none"])]
     title: list[Any] = [
         html.Span(
-            SHAPES[result.severity] if result.present else "\N{EN DASH}",
+            result_text.SHAPES[result.severity] if result.present else "\N{EN DASH}",
             className=f"shape {result.severity}" if result.present else "shape",
         ),
         html.Span(result.title or entry.title, className="analysis-title"),
