@@ -7,6 +7,8 @@ A pointer is a word of a node that was resolved to memory. It is right if it lie
 - in a workspace: of a node of cuBLAS or cuDNN, memory that an earlier call of those allocated for
   itself and still holds; or a block that no noted tensor of the graph lies in, and that only nodes
   of those and of operators with random numbers (which read the generator's state) point into;
+- at the start of memory outside torch that CUDA knows, if several nodes of a kernel of cuBLAS or
+  cuDNN hold that address at the same byte: the library's own, such as what blocks wait at;
 - at the end of a tensor or of such memory, if it was resolved to the block that ends there: one
   that leads to the neighbour is wrong.
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,29 +32,9 @@ from capture.memory.pointers import Pointer, resolve
 from capture.memory_map import Memory
 from capture.model import Graph
 from capture.names import demangle
+from tests.benchmarks.libraries import WITH_WORKSPACES, library_of
 from tests.benchmarks.temporaries import Temporaries
 from tests.benchmarks.tensor_log import Call, Captured
-
-WITH_WORKSPACES = frozenset(("cuBLASLt", "cuDNN"))
-_CUDNN = ("cudnn", "fprop", "dgrad", "wgrad", "implicit_convolve", "nchwtonhwc", "nhwctonchw")
-_CUBLAS = ("nvjet", "cublas", "gemm", "gemv", "splitk", "cutlass")
-
-
-def library_of(kernel: str, type_: str, call: Call) -> str:
-    """Return whose kernel a node is: aten, cuBLASLt, cuDNN, Triton, or none (copies)."""
-    if call.is_launch:
-        return "Triton"
-    if type_ != "kernel":
-        return "copies"
-    name = demangle(kernel)
-    if any(part in name for part in ("at::", "at_cuda", "pytorch_flash", "PyTorchMemEffAttention")):
-        return "aten"
-    low = kernel.lower()
-    if any(part in low for part in _CUDNN):
-        return "cuDNN"
-    if any(part in low for part in _CUBLAS):
-        return "cuBLASLt"
-    return "cuDNN" if "convolution" in call.name or "cudnn" in call.name else "aten"
 
 
 @dataclass
@@ -139,7 +121,8 @@ def score_graph(
         for row, nodes in nodes_of.items()
         for node in nodes
     }
-    workspaces = workspaces_of(pointers, captured, library)
+    known = dict.fromkeys(_of_libraries(graph, pointers, library), "the library's own")
+    known |= dict.fromkeys(workspaces_of(pointers, captured, library), "workspace")
     kept = {
         id(calls[row])
         for row, nodes in nodes_of.items()
@@ -158,7 +141,7 @@ def score_graph(
                 if pointer.place.kind == "host":
                     score.on_host += 1
                     continue
-                why = why_right(pointer, call, temporaries, workspaces, libraries)
+                why = why_right(pointer, call, temporaries, known, libraries)
                 if why:
                     score.right[why] += 1
                 else:
@@ -239,6 +222,20 @@ def workspaces_of(
     }
 
 
+def _of_libraries(
+    graph: Graph, pointers: dict[int, list[Pointer]], library: dict[int, str]
+) -> set[int]:
+    """Return starts of memory outside torch that several nodes hold at one byte of one kernel."""
+    nodes: Counter[tuple[str, int, int]] = Counter()
+    for node, held in pointers.items():
+        if library.get(node) not in WITH_WORKSPACES:
+            continue
+        for word, place in held:
+            if place.kind == "outside" and word.address == place.start:
+                nodes[kernel_name(graph, node), word.offset_bytes, place.start] += 1
+    return {start for (_, _, start), count in nodes.items() if count > 1}
+
+
 def _any_in(starts: list[int], begin: int, end: int) -> bool:
     return bisect_right(starts, end - 1) > bisect_right(starts, begin - 1)
 
@@ -247,10 +244,21 @@ def why_right(
     pointer: Pointer,
     call: Call,
     temporaries: Temporaries,
-    workspaces: Iterable[int],
+    known: Mapping[int, str],
     libraries: Iterable[str],
 ) -> str:
-    """Say what of a call a pointer leads to; empty text if it leads to nothing of it."""
+    """Say what of a call a pointer leads to; empty text if it leads to nothing of it.
+
+    Parameters
+    ----------
+    pointer : Pointer
+    call : Call
+    temporaries : Temporaries
+    known : mapping of int to str
+        What else is right, by where it starts.
+    libraries : iterable of str
+        Of the nodes of the call.
+    """
     address, place = pointer.word.address, pointer.place
     if any(item.start <= address < item.end for item in call.ranges):
         return "tensor"
@@ -262,8 +270,8 @@ def why_right(
     with_workspaces = not WITH_WORKSPACES.isdisjoint(libraries)
     if with_workspaces and temporaries.hold_workspace(call, address):
         return "workspace"
-    if place.start in workspaces:
-        return "workspace"
+    if place.start in known and (place.kind == "block" or place.start == address):
+        return known[place.start]
     ends = [*((item.start, item.end) for item in call.ranges), *own]
     if any(address == end and place.start <= start < end for start, end in ends):
         return "end"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.benchmarks.pointer_scores import score_graph
 from tests.benchmarks.tensor_log import Call, Captured, Range
-from tests.helpers.synthetic_memory import BASE, POOL, graph, kernel, memory
+from tests.helpers.synthetic_memory import BASE, PINNED, POOL, graph, kernel, memory
 
 
 def test_right_wrong_missed_and_not_passed() -> None:
@@ -45,3 +45,19 @@ def test_the_end_of_a_tensor_is_right_only_in_the_block_that_it_ends() -> None:
     assert (dict(score.right), score.wrong) == ({"end": 1}, 1)
     assert examples[0].startswith("WRONG aten aten::relu argument 0 byte 8 in block free")
     assert dict(score.without) == {"aten::relu input 0": 1, "aten::relu input 1": 1}
+
+
+def test_memory_of_a_library_is_right_where_several_nodes_hold_its_start() -> None:
+    # Of two launches each holds the start of memory outside torch, and one a byte inside it.
+    name = "_ZN5cudnn4normE"
+    nodes = graph([kernel(name, PINNED, PINNED + 8), kernel(name, PINNED, 0)])
+    calls = {
+        row: Call("aten::cudnn_batch_norm", False, [], begun_us=row, ended_us=row)
+        for row in range(2)
+    }
+    scores, _ = score_graph(nodes, memory(), Captured(calls, [0, 1]))
+    (score,) = scores.values()
+    assert (dict(score.right), score.wrong) == ({"the library's own": 2}, 1)
+    alone = graph([kernel(name, PINNED)])
+    scores, _ = score_graph(alone, memory(), Captured(calls, [0]))
+    assert scores["cuDNN"].wrong == 1
