@@ -61,6 +61,25 @@ def _of(payload: Any) -> Iterator[tuple[int, str]]:
             yield address, "operation"
 
 
+def address_set(graph: Graph) -> set[int]:
+    """Return what :func:`addresses` finds, without where; for large graphs several times faster."""
+    held: list[bytes] = []
+    found: set[int] = set()
+    for _, level in graph.walk():
+        for payload in level.payloads:
+            arguments = getattr(payload, "arguments", None)
+            if arguments:
+                held.append(
+                    arguments if not len(arguments) % 8 else arguments[: -(len(arguments) % 8)]
+                )
+            elif payload is not None:
+                found.update(address for address, _ in _of(payload))
+    words = array("Q")
+    words.frombytes(b"".join(held))
+    found.update(words)
+    return {address for address in found if LOWEST <= address < END}
+
+
 class Block(NamedTuple):
     """One block of an allocator."""
 

@@ -5,7 +5,7 @@ What comes in may be from a file of unknown origin: every value is checked befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..memory_map import (
     StackFrame,
     Sums,
 )
+from .snapshot_values import list_of, map_of, number_of, short, state_of
 
 MAX_FRAMES = 64
 """Frames kept of one stack, the innermost ones."""
@@ -30,12 +31,7 @@ MAX_ROWS = 4_000_000
 OWN_CODE = f"{Path(__file__).absolute().parents[1] / 'recorder'}/"
 """Where our own frames are from, which stand between an operator and the line that called it."""
 
-_STATES = {
-    "active_allocated": 0,
-    "active_pending_free": 1,
-    "active_awaiting_free": 1,
-    "inactive": 2,
-}
+_NATIVE = (".cpp", ".cc", ".cu", ".h", ".hpp", ".cuh")
 _ACTION = {name: number for number, name in enumerate(ACTIONS)}
 
 
@@ -50,9 +46,11 @@ class Tables:
     def __init__(self, item: MemoryMap) -> None:
         self.item = item
         self._pools = {pool: place for place, pool in enumerate(item.pools)}
-        self._frames: dict[StackFrame, int] = {}
+        self._frames: dict[tuple[str, int, str], int | None] = {}
+        self._cut: dict[StackFrame, int] = {}
         self._stacks: dict[tuple[int, ...], int] = {}
         self._seen: dict[int, tuple[Any, int]] = {}
+        self._alike: dict[tuple[int, ...], int] = {}
 
     def pool(self, pool: tuple[int, int]) -> int:
         """Return the place of a pool."""
@@ -73,6 +71,12 @@ class Tables:
         seen = self._seen.get(id(frames))
         if seen is not None and seen[0] is frames:
             return seen[1]
+        # And one frame for every stack that it is in; all of them live as long as `seen`.
+        frames_seen = tuple(map(id, frames))
+        if frames_seen in self._alike:
+            result = self._alike[frames_seen]
+            self._seen[id(frames)] = (frames, result)
+            return result
         found: list[int] = []
         for frame in frames:
             if len(found) == MAX_FRAMES:
@@ -87,23 +91,26 @@ class Tables:
             if result == len(self.item.stacks):
                 self.item.stacks.append(stack)
         self._seen[id(frames)] = (frames, result)
+        self._alike[frames_seen] = result
         return result
 
     def _frame(self, frame: Any) -> int | None:
-        if not isinstance(frame, Mapping):
+        if not isinstance(frame, dict) and not isinstance(frame, Mapping):
             raise FormatError(f"a frame is a {type(frame).__name__}, expected a map")
-        line = frame.get("line")
-        file = frame.get("filename")
+        line, file, function = frame.get("line"), frame.get("filename"), frame.get("name")
         if type(line) is not int or line <= 0 or not isinstance(file, str):
             return None
-        if file.endswith((".cpp", ".cc", ".cu", ".h", ".hpp", ".cuh")) or file.startswith(OWN_CODE):
-            return None
-        function = frame.get("name")
-        name = function[:MAX_TEXT] if isinstance(function, str) else ""
-        made = StackFrame(file[:MAX_TEXT], min(line, 1 << 31), name)
-        place = self._frames.setdefault(made, len(self._frames))
-        if place == len(self.item.frames):
-            self.item.frames.append(made)
+        name = function if isinstance(function, str) else ""
+        key = file, line, name
+        if key in self._frames:
+            return self._frames[key]
+        place: int | None = None
+        if not (file.endswith(_NATIVE) or file.startswith(OWN_CODE)):
+            made = StackFrame(file[:MAX_TEXT], min(line, 1 << 31), name[:MAX_TEXT])
+            place = self._cut.setdefault(made, len(self._cut))
+            if place == len(self.item.frames):
+                self.item.frames.append(made)
+        self._frames[key] = place
         return place
 
 
@@ -130,29 +137,29 @@ def add_segments(
         More than `MAX_ROWS` blocks.
     """
     into, blocks = Segments(), Blocks()
-    rows = [_map(segment, "a segment") for segment in _list(segments, "segments")]
-    rows.sort(key=lambda segment: _int(segment, "address", "a segment"))
+    rows = [map_of(segment, "a segment") for segment in list_of(segments, "segments")]
+    rows.sort(key=lambda segment: number_of(segment, "address", "a segment"))
     for segment in rows:
         if not wanted(segment):
             continue
         place = len(into.address)
-        address = _int(segment, "address", "a segment")
+        address = number_of(segment, "address", "a segment")
         into.address.append(address)
-        into.size_bytes.append(_int(segment, "total_size", "a segment"))
-        into.device.append(_int(segment, "device", "a segment", 0))
+        into.size_bytes.append(number_of(segment, "total_size", "a segment"))
+        into.device.append(number_of(segment, "device", "a segment", 0))
         into.pool.append(tables.pool(pool_of(segment)))
-        into.stream.append(_int(segment, "stream", "a segment", 0))
+        into.stream.append(number_of(segment, "stream", "a segment", 0))
         into.small.append(int(segment.get("segment_type") == "small"))
         into.expandable.append(int(segment.get("is_expandable") is True))
-        for block in _list(segment.get("blocks", ()), "blocks"):
-            block = _map(block, "a block")
-            size = _int(block, "size", "a block")
-            start = _int(block, "address", "a block", address)
+        for block in list_of(segment.get("blocks", ()), "blocks"):
+            block = map_of(block, "a block")
+            size = number_of(block, "size", "a block")
+            start = number_of(block, "address", "a block", address)
             blocks.segment.append(place)
             blocks.address.append(start)
             blocks.size_bytes.append(size)
-            blocks.requested_bytes.append(_int(block, "requested_size", "a block", size))
-            blocks.state.append(_state(block))
+            blocks.requested_bytes.append(number_of(block, "requested_size", "a block", size))
+            blocks.state.append(state_of(block))
             blocks.stack.append(tables.stack(block.get("frames")))
             address = start + size  # torch before 2.1 gives no addresses of blocks
         if len(blocks.address) > MAX_ROWS:
@@ -182,11 +189,11 @@ def add_events(
         More than `MAX_ROWS` events.
     """
     events = Events()
-    for device, trace in enumerate(_list(traces, "device_traces")):
-        for event in _list(trace, "a device's trace"):
-            event = _map(event, "an event")
-            at = _int(event, "time_us", "an event", 0)
-            address = _int(event, "addr", "an event", 0)
+    for device, trace in enumerate(list_of(traces, "device_traces")):
+        for event in list_of(trace, "a device's trace"):
+            event = map_of(event, "an event")
+            at = number_of(event, "time_us", "an event", 0)
+            address = number_of(event, "addr", "an event", 0)
             if not wanted(at, device, address):
                 continue
             action = event.get("action")
@@ -194,8 +201,8 @@ def add_events(
             events.action.append(number)
             events.device.append(device)
             events.address.append(address)
-            events.size_bytes.append(_int(event, "size", "an event", 0))
-            events.stream.append(_int(event, "stream", "an event", 0))
+            events.size_bytes.append(number_of(event, "size", "an event", 0))
+            events.stream.append(number_of(event, "stream", "an event", 0))
             events.at_us.append(at)
             events.stack.append(tables.stack(event.get("frames")))
             if len(events.action) > MAX_ROWS:
@@ -221,23 +228,23 @@ def add_sums(tables: Tables, segments: Iterable[Mapping[str, Any]], mark: int) -
     found: dict[tuple[int, int], list[int]] = {}
     count = 0
     for segment in segments:
-        key = _int(segment, "device", "a segment", 0), tables.pool(pool_of(segment))
+        key = number_of(segment, "device", "a segment", 0), tables.pool(pool_of(segment))
         row = found.setdefault(key, [0] * 6)
         row[0] += 1
-        row[1] += _int(segment, "total_size", "a segment")
-        count += len(_list(segment.get("blocks", ()), "blocks"))
+        row[1] += number_of(segment, "total_size", "a segment")
+        count += len(list_of(segment.get("blocks", ()), "blocks"))
         if count > MAX_ROWS:
             raise TooLargeError(f"a snapshot of more than {MAX_ROWS} blocks is not read")
         for block in segment.get("blocks", ()):
-            size = _int(block, "size", "a block")
-            state = _state(block)
+            size = number_of(block, "size", "a block")
+            state = state_of(block)
             if state == 2:
                 row[5] = max(row[5], size)
                 continue
             row[3] += size
             if state == 0:
                 row[2] += size
-                row[4] += _int(block, "requested_size", "a block", size)
+                row[4] += number_of(block, "requested_size", "a block", size)
     sums = tables.item.sums
     if sums is None:
         sums = tables.item.sums = Sums()
@@ -262,40 +269,4 @@ def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
         and all(type(part) is int and 0 <= part < 1 << 63 for part in pool)
     ):
         return pool[0], pool[1]
-    raise FormatError(f"a segment's pool is {_short(pool)}, expected two numbers")
-
-
-def _list(value: Any, what: str) -> Sequence[Any]:
-    if isinstance(value, (list, tuple)):
-        return value
-    raise FormatError(f"{what} is a {type(value).__name__}, expected a list")
-
-
-def _map(value: Any, what: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise FormatError(f"{what} is a {type(value).__name__}, expected a map")
-
-
-def _int(row: Mapping[str, Any], name: str, what: str, default: int | None = None) -> int:
-    value = row.get(name, default)
-    if type(value) is int and 0 <= value < 1 << 63:
-        return value
-    if name not in row:
-        raise FormatError(f"{what} has no {name!r}")
-    raise FormatError(f"{what} has {name} {_short(value)}, expected a number of at least 0")
-
-
-def _state(block: Mapping[str, Any]) -> int:
-    """Return the place of a block's state; one that is not known counts as allocated."""
-    state = block.get("state")
-    return _STATES.get(state, 0) if isinstance(state, str) else 0
-
-
-def _short(value: Any) -> str:
-    """Describe a value for a message; text of nested data could be endless."""
-    if isinstance(value, str):
-        return repr(value[:40])
-    if isinstance(value, int) and value.bit_length() < 128:
-        return str(value)
-    return f"a {type(value).__name__}"
+    raise FormatError(f"a segment's pool is {short(pool)}, expected two numbers")

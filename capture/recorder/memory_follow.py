@@ -12,6 +12,7 @@ from typing import Any
 from ..memory.torch_snapshot import Tables
 from ..memory_after import Blind, Frees
 from ..memory_map import STATES, Memory
+from .memory_fate import Fate
 
 MAX_WATCHED = 200_000
 """Blocks followed at once."""
@@ -21,30 +22,6 @@ MAX_RANGES = 2_000
 """Ranges outside torch's allocator that CUDA is asked about again at the end."""
 MAX_BLIND = 100
 _ALLOCATED = STATES.index("allocated")
-
-
-class Fate:
-    """A block that was freed after a capture, and what came then."""
-
-    __slots__ = (
-        "address",
-        "after_us",
-        "device",
-        "frames",
-        "freed_us",
-        "returned_us",
-        "reused_frames",
-        "reused_us",
-        "size_bytes",
-    )
-
-    def __init__(
-        self, device: int, address: int, size_bytes: int, freed_us: int, after_us: int, frames: Any
-    ) -> None:
-        self.device, self.address, self.size_bytes = device, address, size_bytes
-        self.freed_us, self.after_us, self.frames = freed_us, after_us, frames
-        self.reused_us, self.reused_frames = 0, None
-        self.returned_us = 0
 
 
 class Follower:
@@ -196,9 +173,11 @@ class Follower:
         found = []
         at = bisect_left(self._unused, (device, start, -1))
         # The block before may reach into the range; blocks do not overlap unless freed again.
-        for place in (at - 1, *range(at, len(self._unused))):
-            if place < 0 or self._unused[place][0] != device:
-                continue
+        for place in range(max(0, at - 1), len(self._unused)):
+            if self._unused[place][0] != device:
+                if place < at:
+                    continue
+                break
             fate = self.fates[self._unused[place][2]]
             if fate.address >= end:
                 break
@@ -226,32 +205,53 @@ class Follower:
             Just before they were read.
         """
         self.until_us = at_us
-        held: dict[tuple[int, int], tuple[int, Any]] = {}
+        held: dict[tuple[int, int], Mapping[str, Any]] = {}
         spans: list[tuple[int, int, int]] = []
         for segment in segments:
             device, address = segment.get("device", 0), segment["address"]
             spans.append((device, address, address + segment["total_size"]))
             for block in segment.get("blocks", ()):
-                start = block.get("address", address)
+                if "address" in block:
+                    address = block["address"]
                 if block.get("state") != "inactive":
-                    held[device, start] = block["size"], block.get("frames")
-                address = start + block["size"]
+                    held[device, address] = block
+                address += block["size"]
         for key, (size, since_us) in list(self._watched.items()):
             found = held.get(key)
-            if found is not None and found[0] == size:
-                self._watched[key][1] = max(since_us, at_us)
+            if found is not None and found["size"] == size:
+                if at_us > since_us:
+                    self._watched[key][1] = at_us
                 continue
             del self._watched[key]
             self._add(Fate(*key, size, at_us, since_us, None))
         spans.sort()
-        for (device, start), (size, frames) in held.items() if self._unused else ():
-            event = {"addr": start, "size": size, "frames": frames, "time_us": at_us}
-            self._handed_out(device, event)
+        self._look_for_reuse(held, at_us)
         for device, address, place in self._unused:
             at = bisect_right(spans, (device, address, 1 << 64)) - 1
             inside = at >= 0 and spans[at][0] == device and address < spans[at][2]
             if not inside and not self.fates[place].returned_us:
                 self.fates[place].returned_us = at_us
+
+    def _look_for_reuse(
+        self, held: Mapping[tuple[int, int], Mapping[str, Any]], at_us: int
+    ) -> None:
+        """Note which freed blocks hold other ones now."""
+        starts = sorted(held) if self._unused else []
+        still = []
+        for row in self._unused:
+            device, address, place = row
+            fate = self.fates[place]
+            at = bisect_right(starts, (device, address))
+            # The block before may reach into it.
+            for key in starts[max(0, at - 1) : at + 1]:
+                size = held[key]["size"]
+                inside = key[1] < address + fate.size_bytes and key[1] + size > address
+                if key[0] == device and inside and at_us >= fate.freed_us:
+                    fate.reused_us, fate.reused_frames = at_us, held[key].get("frames")
+                    break
+            else:
+                still.append(row)
+        self._unused = still
 
     def blind(self, from_us: int, until_us: int, reason: str) -> None:
         """Note a time in which frees were not seen; equal reasons in a row become one."""

@@ -52,6 +52,15 @@ def memory_segments() -> list[dict[str, Any]]:
             return snapshot()
 
 
+def segments_and_traces() -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
+    """Return what torch's allocator holds, and its memory history, one list per device."""
+    import torch
+
+    with compiler_left_out():
+        found: dict[str, Any] = torch._C._cuda_memorySnapshot(None)
+    return found["segments"], found["device_traces"]
+
+
 def device_traces() -> list[list[dict[str, Any]]]:
     """Return torch's memory history, one list per device."""
     import torch

@@ -21,11 +21,21 @@ BUDGET_NS = 2_000_000_000
 class _Held:
     """What a name led to when it was last looked at."""
 
-    __slots__ = ("address", "binding", "seen_us", "size_bytes")
+    __slots__ = ("address", "binding", "first_byte", "seen_us", "size_bytes")
 
     def __init__(self, binding: Binding, address: int, size_bytes: int, seen_us: int) -> None:
         self.binding, self.address, self.size_bytes = binding, address, size_bytes
         self.seen_us = seen_us
+        self.first_byte = 0
+        """Of the tensor: while that stays, it lies in the same storage."""
+
+
+def _first_byte(tensor: Any) -> int:
+    """Return the address of a tensor's data; 0 where it has none, or is no tensor with memory."""
+    try:
+        return int(tensor.data_ptr())
+    except Exception:
+        return 0
 
 
 class Bindings:
@@ -74,12 +84,16 @@ class Bindings:
                 # Its owner is gone, or it was dropped: whether that was too early, frees tell.
                 del self._held[identity]
                 continue
+            first_byte = _first_byte(tensor)
+            if first_byte and first_byte == held.first_byte:
+                held.seen_us = at_us
+                continue
             storage = storage_of(tensor)
             if storage is None and is_emptied(tensor):
                 del self._held[identity]
                 continue
             if storage is not None and storage[0] == held.address:
-                held.seen_us = at_us
+                held.seen_us, held.first_byte = at_us, first_byte
                 continue
             del self._held[identity]
             moved.append((held, storage[0] if storage is not None else 0))

@@ -64,7 +64,12 @@ class Following:
             self.limit = limit
             self._counted.clear()
 
-    def before(self, segments: list[dict[str, Any]], at_us: int) -> None:
+    def before(
+        self,
+        segments: list[dict[str, Any]],
+        at_us: int,
+        traces: list[list[dict[str, Any]]] | None = None,
+    ) -> None:
         """Look before a capture begins.
 
         Parameters
@@ -73,11 +78,14 @@ class Following:
             All that torch's allocator holds.
         at_us : int
             Just before they were read.
+        traces : list of list of dict, optional
+            The history, if it was read with them.
         """
         with self._lock:
             if not self.follower.watching:
                 return
-            self._catch_up(at_us)
+            if self._telling():
+                self._read(at_us, traces)
             if not self._telling():
                 self.follower.look(segments, at_us)
             self.bindings.look(segments, at_us)
@@ -125,7 +133,8 @@ class Following:
                 return
             at_us = _now_us()
             segments = torch_allocator.memory_segments()
-            self._catch_up(at_us)
+            if self._telling():
+                self._read(at_us)
             try:
                 relaxed(driver, follower.look_outside, lambda at: driver.range_of(at), at_us)
             except Exception as error:
@@ -169,19 +178,15 @@ class Following:
             self._dark = None
             self._read_us = now_us
 
-    def _catch_up(self, now_us: int) -> None:
-        if self._telling():
-            self._read(now_us)
-
-    def _read(self, now_us: int) -> None:
-        """Read the history."""
-        if self.limit is None or self.limit > MAX_READ:
+    def _read(self, now_us: int, traces: list[list[dict[str, Any]]] | None = None) -> None:
+        """Read the history, unless it was."""
+        if traces is None and (self.limit is None or self.limit > MAX_READ):
             held = sum(map(torch_allocator.events_until_now, self.follower.devices))
             if held > MAX_READ:
                 self.follower.blind(self._read_us, now_us, TOO_MANY.format(count=held))
                 self._read_us = now_us
                 return
-        traces = torch_allocator.device_traces()
+        traces = torch_allocator.device_traces() if traces is None else traces
         for trace in traces:
             if trace and self.limit is not None and len(trace) >= self.limit:
                 # Full: what came before its first event is lost, unless it was read before.

@@ -19,8 +19,9 @@ from time import perf_counter_ns as clock
 from types import FrameType
 from typing import Any
 
-from ..memory.addresses import addresses
-from ..memory.torch_snapshot import Tables, add_events, add_segments, add_sums, pool_of
+from ..memory.addresses import address_set
+from ..memory.live_snapshot import add_live_events, add_live_segments, add_live_sums
+from ..memory.torch_snapshot import Tables, pool_of
 from ..memory_map import Mark, Memory, MemoryMap, Names, Snapshot
 from ..model import Graph
 from . import torch_allocator
@@ -106,8 +107,8 @@ class MemorySource:
             self.reason = OTHER_ALLOCATOR.format(backend=backend)
             return None
         memory = Memory(backend=backend)
-        at_us, segments = _now_us(), torch_allocator.memory_segments()
-        self._following.before(segments, at_us)
+        at_us, segments, traces = self._look(self._switched and self._following.follower.watching)
+        self._following.before(segments, at_us, traces)
         if self.wanted == "stacks":
             if self._switched:
                 # Begun anew, so that what is read after the capture is the capture's.
@@ -137,9 +138,9 @@ class MemorySource:
         memory.graph = capture.key
         memory.pool = capture.pool
         memory.device = capture.device
-        at_us, segments = _now_us(), torch_allocator.memory_segments()
+        at_us, segments, traces = self._look(memory.history == "switched on")
         tables = Tables(memory)
-        ordered = sorted(addresses(graph)) if graph is not None else []
+        ordered = sorted(address_set(graph)) if graph is not None else []
 
         def wanted(segment: Mapping[str, Any]) -> bool:
             if pool_of(segment) == capture.pool:
@@ -148,7 +149,7 @@ class MemorySource:
             at = bisect_left(ordered, begin)
             return at < len(ordered) and ordered[at] < begin + segment["total_size"]
 
-        add_segments(tables, segments, wanted)
+        add_live_segments(tables, segments, wanted)
         blocks = memory.blocks
         if blocks is not None:
             blocks.pointed = [
@@ -159,7 +160,12 @@ class MemorySource:
         names = self._names(memory, sys._getframe(1))
         self._following.captured(memory, names, at_us)
         if memory.history == "switched on":
-            self._events(tables)
+            seen = add_live_events(tables, traces or [], memory.marks[0].unix_us or 0)
+            if seen >= MAX_EVENTS:
+                memory.notes.append(
+                    f"The memory history holds {MAX_EVENTS} events: earlier ones of this capture "
+                    f"are lost."
+                )
             place_events(memory, capture)
         memory.how = [
             "torch.cuda.memory_snapshot() before and after the capture",
@@ -188,12 +194,20 @@ class MemorySource:
         snapshot.how = ["torch.cuda.memory_snapshot() at the end of the process"]
         segments = torch_allocator.memory_segments()
         tables = Tables(snapshot)
-        add_segments(tables, segments)
+        add_live_segments(tables, segments)
         self._names(snapshot)
         self._following.end(driver, tables, snapshot)
         add_notes(snapshot)
         self._mark(driver, tables, "end", segments, start)
         return snapshot
+
+    def _look(self, events: bool) -> tuple[int, list[dict[str, Any]], list[Any] | None]:
+        """Return the time, what the allocator holds, and its history where that is wanted."""
+        at_us = _now_us()
+        if events:
+            # One snapshot: making it takes most of the time.
+            return at_us, *torch_allocator.segments_and_traces()
+        return at_us, torch_allocator.memory_segments(), None
 
     def _mark(
         self,
@@ -206,7 +220,7 @@ class MemorySource:
         """Add sums and counters of a moment, and what looking took since `start`."""
         memory, number = tables.item, len(tables.item.marks)
         memory.marks = [*memory.marks, Mark(name=name, unix_us=time.time_ns() // 1000)]
-        add_sums(tables, segments, number)
+        add_live_sums(tables, segments, number)
         devices = {int(segment.get("device", 0)) for segment in segments}
         for device in sorted(devices):
             with suppress(Exception):
@@ -258,27 +272,6 @@ class MemorySource:
             )
         self._naming_ns += clock() - start
         return bindings
-
-    def _events(self, tables: Tables) -> None:
-        memory = tables.item
-        segments = memory.segments
-        assert segments is not None
-        from_us = memory.marks[0].unix_us or 0
-        ends = [a + size for a, size in zip(segments.address, segments.size_bytes, strict=True)]
-        seen = 0
-
-        def wanted(at_us: int, device: int, address: int) -> bool:
-            nonlocal seen
-            seen += 1
-            at = bisect_left(ends, address + 1)
-            return at_us >= from_us and at < len(ends) and segments.address[at] <= address
-
-        add_events(tables, torch_allocator.device_traces(), wanted)
-        if seen >= MAX_EVENTS:
-            memory.notes.append(
-                f"The memory history holds {MAX_EVENTS} events: earlier ones of this capture are "
-                f"lost."
-            )
 
 
 def _now_us() -> int:

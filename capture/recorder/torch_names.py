@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from inspect import CO_OPTIMIZED
+from itertools import compress
 from time import perf_counter_ns as clock
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from .places import is_user
 
 MAX_FRAMES = 8
 """Frames of the capturing code whose variables are looked at."""
-SCAN_SHARE = 10
+SCAN_SHARE = 25
 """Finding modules anew may take one part in so many of the time."""
 MAX_VARIABLES = 400
 """Variables of one frame, or attributes of one object, that are looked at."""
@@ -71,11 +72,14 @@ class Binding(NamedTuple):
 
 def storage_of(tensor: Any) -> tuple[int, int] | None:
     """Return address and bytes of a tensor's memory on a CUDA device; ``None`` for none."""
-    with suppress(Exception):  # fake and wrapped tensors have no memory
+    try:
         if tensor is not None and tensor.is_cuda:
             storage = tensor.untyped_storage()
-            if storage.nbytes():
-                return storage.data_ptr(), storage.nbytes()
+            size = storage.nbytes()
+            if size:
+                return storage.data_ptr(), size
+    except Exception:  # fake and wrapped tensors have no memory
+        return None
     return None
 
 
@@ -123,7 +127,8 @@ class Owners:
         modules, optimizers = _kinds(torch.nn.Module), _kinds(torch.optim.Optimizer)
         wanted = modules | optimizers
         # Exact types in one pass: isinstance would ask proxies for their class.
-        found = [item for item in gc.get_objects() if type(item) in wanted]
+        objects = gc.get_objects()
+        found = list(compress(objects, map(wanted.__contains__, map(type, objects))))
         held = [item for item in found if type(item) in modules]
         children = {id(child) for module in held for child in module._modules.values()}
         self._roots = [weakref.ref(item) for item in held if id(item) not in children]
