@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from ._options import ARGS, FORCE, JSON, MODULE, RECORDING, TARGET, Decorated, Option, with_options
 from ._recording import default_output, record_to
 
 if TYPE_CHECKING:
     from capture.measure_request import MeasureRequest
     from capture.model import GraphInfo, Recording
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 REFUSED = 1
 """Exit code when nothing that was asked for could be measured, and the workload ended well."""
 
 
 def workload_options(function: Decorated) -> Decorated:
     """Add what every command takes that records a workload or reads a recording."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
-_OPTIONS: list[Callable[[Any], Any]] = [
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Recording to write; without it, one in this folder that is named after the workload.",
-    ),
-    click.option("--force", is_flag=True, help="Replace a file that is there."),
-    click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
+_OPTIONS: list[Option] = [
+    RECORDING,
+    FORCE,
+    MODULE,
     click.option(
         "--graph",
         "keys",
@@ -48,9 +40,9 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         is_flag=True,
         help="Replay also where not all memory that a graph may write can be saved and restored.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.argument("target"),
-    click.argument("args", nargs=-1, type=click.UNPROCESSED),
+    JSON,
+    TARGET,
+    ARGS,
 ]
 
 

@@ -6,26 +6,24 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+
+from ._options import Decorated, Option, with_options
 
 if TYPE_CHECKING:
     from ..measuring import Workload
     from ..state import ViewState
     from ..store import Store
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 
 def server_options(function: Decorated) -> Decorated:
     """Add ``--host``, ``--port``, ``--no-browser``, ``--allow-host`` and ``--prefix``."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
-_OPTIONS: list[Callable[[Any], Any]] = [
+_OPTIONS: list[Option] = [
     click.option(
         "--host",
         default="127.0.0.1",

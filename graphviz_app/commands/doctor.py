@@ -13,6 +13,7 @@ import click
 from capture.errors import GraphLensError
 
 from . import Command
+from ._options import JSON
 
 TIMEOUT_S = 300
 """First use of CUDA on a large machine takes its time; more is a hang."""
@@ -60,7 +61,7 @@ def probe() -> list[dict[str, Any]]:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
     """Check GPU, driver, torch and the packages that recording needs, each with its fix.

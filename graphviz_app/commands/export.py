@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from . import Command
+from ._options import FORCE
 
 STDOUT = "-"
 
@@ -46,7 +47,7 @@ class FormatName(click.ParamType[str]):
     "without it, FILE's name with the format's extension.",
 )
 @click.option("--graph", "key", metavar="KEY", help="Only this graph; `cglens info` lists keys.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@FORCE
 def export(file: Path, name: str, output: str | None, key: str | None, force: bool) -> None:
     """Write FILE in another format."""
     from capture.files import check_output

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import Command
+from ._options import ARGS, FORCE, JSON, MODULE, TARGET, output_option
 from ._recording import complain
 from ._targets import TargetCommand, is_recording
 
@@ -22,15 +23,9 @@ NOT_FOUND = 1
 
 
 @click.command(cls=TargetCommand)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Recording to write, with the result in it; without it none is kept.",
-)
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
-@click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`.")
+@output_option("Recording to write, with the result in it; without it none is kept.")
+@FORCE
+@MODULE
 @click.option(
     "--graph",
     "key",
@@ -60,9 +55,9 @@ NOT_FOUND = 1
     help="With --symptom eager and a script: its function, without arguments, that does without "
     "a graph what the graph does.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.argument("target")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@JSON
+@TARGET
+@ARGS
 @click.pass_context
 def locate(
     ctx: click.Context,

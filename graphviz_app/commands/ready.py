@@ -14,12 +14,13 @@ from capture.recorder.readiness import COULD_NOT_TELL, DONE, STOPPED, Readiness,
 
 from ..format import counted
 from . import Command
+from ._options import ARGS, JSON, MODULE, TARGET
 
 WIDTH = 96
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option(
     "--limit",
     "limit_s",
@@ -29,9 +30,9 @@ WIDTH = 96
     metavar="SECONDS",
     help="Stop the workload after so long, and report what was found until then.",
 )
-@click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`.")
-@click.argument("target")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@MODULE
+@TARGET
+@ARGS
 @click.pass_context
 def ready(
     ctx: click.Context,

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from . import Command
+from ._options import ARGS, FORCE, MODULE, RECORDING, TARGET, Decorated, Option, with_options
 from ._recording import record_to
 
 if TYPE_CHECKING:
     from capture.measure_request import MeasureRequest
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 
 def recording_options(function: Decorated) -> Decorated:
     """Add what `record` and `run` take."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
-_OPTIONS: list[Callable[[Any], Any]] = [
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="File to write; without it, one in this folder that is named after the workload.",
-    ),
-    click.option("--force", is_flag=True, help="Replace a file that is there."),
+_OPTIONS: list[Option] = [
+    RECORDING,
+    FORCE,
     click.option(
         "--timings",
         type=click.IntRange(0, 1000),
@@ -68,9 +58,9 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         help="After the script, run each graph node by node and note what memory every node "
         "changes; what they write is saved and restored. Implies --memory.",
     ),
-    click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`."),
-    click.argument("target"),
-    click.argument("args", nargs=-1, type=click.UNPROCESSED),
+    MODULE,
+    TARGET,
+    ARGS,
 ]
 
 

@@ -9,19 +9,14 @@ import click
 from capture.errors import OutputError
 
 from . import Command
+from ._options import FORCE, output_option
 from ._recording import complain, describe, notable
 
 
 @click.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="File to write; without it, the one that the recording was for.",
-)
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@output_option("File to write; without it, the one that the recording was for.")
+@FORCE
 def recover(folder: Path, output: Path | None, force: bool) -> None:
     """Make a recording of FOLDER, which `cglens record` works in, and remove the folder."""
     from capture.recorder import folder as folders

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import Command
+from ._options import ARGS, FORCE, MODULE, TARGET, output_option
 from ._targets import SCRIPTS, TargetCommand, is_recording
 
 if TYPE_CHECKING:
@@ -36,18 +37,14 @@ if TYPE_CHECKING:
     help="TARGET is a workload: record it, then ask the driver which executable could be "
     "updated to which graph. Nothing is launched.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Recording that --ask-driver writes; without it, one in this folder that is named after "
-    "the workload.",
+@output_option(
+    "Recording that --ask-driver writes; without it, one in this folder that is named after "
+    "the workload."
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
-@click.option("-m", "module", is_flag=True, help="TARGET is a module, as for `python -m`.")
-@click.argument("target")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@FORCE
+@MODULE
+@TARGET
+@ARGS
 @click.pass_context
 def series(
     ctx: click.Context,
