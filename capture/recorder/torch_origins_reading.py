@@ -61,7 +61,8 @@ def argument_reader(torch: Any) -> Callable[..., tuple[Any, Any]]:
     def other(value: Any) -> Any:
         kind = type(value)
         if kind is tuple or kind is list:
-            if value and isinstance(value[0], tensor):
+            # There may be holes before the first; a tensor must not be printed, which reads it.
+            if any(isinstance(item, tensor) for item in value):
                 return "tensors", len(value), plainly(tuple(value[:LIST_TENSORS]), {})[0]
             return tuple, str(value) if len(value) < LIST_VALUES else f"{len(value)} values"
         if isinstance(value, tensor):

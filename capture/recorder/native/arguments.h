@@ -65,24 +65,57 @@ class Writer {
 
   void tensor(c10::TensorImpl* impl) {
     if (impl == nullptr || impl == c10::UndefinedTensorImpl::singleton()) return tag('N');
+    if (impl->is_wrapped_number() && !impl->is_python_dispatch() && impl->is_cpu() && wrapped(impl))
+      return;
     if (impl->is_cuda()) {
       on_gpu = true;
       if (device < 0) device = impl->get_device();
     }
-    // Tensors that answer for their sizes in Python or by an error are asked for their type alone.
-    // Sparse and nested ones have no strides.
-    c10::DispatchKeySet keys = impl->key_set();
-    bool plain = impl->layout() == c10::kStrided && !impl->has_symbolic_sizes_strides() &&
-                 !keys.has(c10::DispatchKey::Python) &&
-                 !keys.has(c10::DispatchKey::NestedTensor);
     auto type = static_cast<uint8_t>(c10::typeMetaToScalarType(impl->dtype()));
-    if (!plain) return number('t', type);
-    c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
+    if (impl->has_symbolic_sizes_strides()) return number('t', type);
+    if (impl->is_python_dispatch()) {  // it may answer for its sizes in Python
+      number('S', type);
+      return integers(impl->sizes_default());
+    }
+    c10::IntArrayRef sizes, strides;
+    try {
+      sizes = impl->sizes();
+      strides = impl->strides();
+    } catch (const c10::Error&) {  // nested and sparse ones have none
+      return number('t', type);
+    }
     number('T', type);
-    uint32_t count = static_cast<uint32_t>(sizes.size());
+    integers(sizes);
+    raw(strides.data(), strides.size() * sizeof(int64_t));
+  }
+
+  void integers(c10::IntArrayRef values) {
+    auto count = static_cast<uint32_t>(values.size());
     raw(&count, sizeof count);
-    raw(sizes.data(), count * sizeof(int64_t));
-    raw(strides.data(), count * sizeof(int64_t));
+    raw(values.data(), values.size() * sizeof(int64_t));
+  }
+
+  // A number that torch made a tensor of: it is a number for Python.
+  bool wrapped(c10::TensorImpl* impl) {
+    const void* from = impl->data();
+    if (from == nullptr) return false;
+    switch (c10::typeMetaToScalarType(impl->dtype())) {
+      case c10::ScalarType::Long:
+        number('i', *static_cast<const int64_t*>(from));
+        return true;
+      case c10::ScalarType::Double:
+        number('d', *static_cast<const double*>(from));
+        return true;
+      case c10::ScalarType::Bool:
+        number('b', *static_cast<const char*>(from));
+        return true;
+      case c10::ScalarType::ComplexDouble:
+        tag('c');
+        raw(from, 2 * sizeof(double));
+        return true;
+      default:
+        return false;
+    }
   }
 
   void list(c10::ArrayRef<c10::IValue> items) {
@@ -111,6 +144,10 @@ class Reader {
         uint32_t count = take<uint32_t>();
         PyObject* sizes = integers(count);
         return Py_BuildValue("(NNN)", name, sizes, integers(count));
+      }
+      case 'S': {
+        PyObject* name = dtype(take<uint8_t>());
+        return Py_BuildValue("(NN())", name, integers(take<uint32_t>()));
       }
       case 't':
         return Py_BuildValue("(N()())", dtype(take<uint8_t>()));
