@@ -16,6 +16,7 @@ from capture.model import Graph, Recording
 from capture.origin_index import BACKWARD, FORWARD, OPTIMIZER, OriginIndex
 from capture.origins import Origins
 from capture.recorder import process
+from tests.workloads import NAMES
 
 from .test_recording import cglens
 from .test_recording import run as run_command
@@ -29,18 +30,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
-WORKLOADS = (
-    "llama_decode",
-    "gpt_train",
-    "convnet_train",
-    "streams_forkjoin",
-    "encoder_compiled",
-    "partial_callables",
-    "triton_fused",
-    "unet_step",
-    "moe_block",
-    "batch_ladder",
-)
 WITHOUT_MODULES = ("streams_forkjoin", "triton_fused")
 ENOUGH = 0.99
 
@@ -132,7 +121,7 @@ def share(values: Sequence[bool]) -> float:
     return sum(values) / len(values) if values else 1.0
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", NAMES)
 def test_workloads(name: str, record: Record) -> None:
     from tests.workloads import load
 

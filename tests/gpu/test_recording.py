@@ -22,6 +22,7 @@ from capture.errors import NothingRecordedError
 from capture.extract import extract
 from capture.model import Graph, Recording
 from capture.nodes import node_type
+from tests.workloads import NAMES
 
 torch = pytest.importorskip("torch")
 
@@ -31,18 +32,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py"))
-WORKLOADS = (
-    "llama_decode",
-    "gpt_train",
-    "convnet_train",
-    "streams_forkjoin",
-    "encoder_compiled",
-    "partial_callables",
-    "triton_fused",
-    "unet_step",
-    "moe_block",
-    "batch_ladder",
-)
 
 
 def mlp() -> tuple[Any, Any]:
@@ -434,7 +423,7 @@ UNREPEATABLE = {"convnet_train"}
 """cuDNN's backward adds with atomics there: two unrecorded runs differ in the seventh digit."""
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", NAMES)
 def test_workload(name: str, tmp_path: Path) -> None:
     arguments = ["-m", "tests.workloads", name, "--replays", "3"]
     plain = run([sys.executable, *arguments], ROOT)
