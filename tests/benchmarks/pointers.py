@@ -5,6 +5,7 @@
 Needs a GPU. Each workload is recorded with memory in a process of its own, in which every operator
 and every launch of a Triton kernel also notes where its inputs and outputs lie (``tensor_log``).
 Nodes are joined to the call that made them as origins are; nodes that no call made are left out.
+Beside the ten workloads two are measured that no layout was learned from.
 :mod:`tests.benchmarks.pointer_scores` says when a pointer is right and when one is missed.
 """
 
@@ -26,19 +27,22 @@ from tests.benchmarks.tensor_log import TensorLog
 from tests.workloads import NAMES
 
 GOAL = 0.99
+OTHERS = ("held_out_convolutions", "held_out_operators")
+"""What nothing was fitted to, see :mod:`tests.benchmarks.held_out`."""
 MOST_EXAMPLES = 12
 
 
 def child(name: str, output: Path) -> None:
     """Record one workload and write its scores."""
     import capture
+    from tests.benchmarks.held_out import HELD_OUT
     from tests.workloads import load
 
     log = TensorLog()
     log.install()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.cgl"
-        workload = load(name).build("cuda")
+        workload = HELD_OUT[name]() if name in OTHERS else load(name).build("cuda")
         with capture.record(path):
             workload.run(1)
         recording = capture.read(path)
@@ -97,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.pointers", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("workloads", nargs="*", default=list(NAMES))
+    parser.add_argument("workloads", nargs="*", default=[*NAMES, *OTHERS])
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit-s", type=float, default=120)
@@ -109,23 +113,15 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda name: run_child(name, options.limit_s), options.workloads))
     total: dict[str, Score] = {}
+    others: dict[str, Score] = {}
     for result in results:
-        if "failed" in result:
-            print(f"{result['workload']}: {result['failed']}")
-            continue
-        print(
-            f"{result['workload']}: {result['graphs']} graphs, {result['nodes']} nodes, "
-            f"{result['nodes_of_no_call']} of no call"
-        )
-        for library, counts in result["scores"].items():
-            score = Score.of(counts)
-            total.setdefault(library, Score()).add(score)
-            print(f"  {library:9} {_line(score)}")
-        for text, count in list(result["examples"].items()):
-            if not text.startswith("not passed"):
-                print(f"    {count} x {text}")
-    for library, score in total.items():
-        print(f"{library:9} {_line(score)}")
+        _print(result)
+        sums = others if result["workload"] in OTHERS else total
+        for library, counts in result.get("scores", {}).items():
+            sums.setdefault(library, Score()).add(Score.of(counts))
+    for title, sums in (("ten workloads", total), ("held out", others)):
+        for library, score in sums.items():
+            print(f"{title}: {library:9} {_line(score)}")
     if options.output:
         from tests.gpu.conftest import environment
 
@@ -134,10 +130,27 @@ def main() -> int:
             **environment(),
             "goal": GOAL,
             "libraries": {name: score.document() for name, score in total.items()},
+            "held_out": {name: score.document() for name, score in others.items()},
             "workloads": [_stored(result) for result in results],
         }
         options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 0 if not any("failed" in result for result in results) else 1
+
+
+def _print(result: dict[str, Any]) -> None:
+    """Print what one workload gave."""
+    if "failed" in result:
+        print(f"{result['workload']}: {result['failed']}")
+        return
+    print(
+        f"{result['workload']}: {result['graphs']} graphs, {result['nodes']} nodes, "
+        f"{result['nodes_of_no_call']} of no call"
+    )
+    for library, counts in result["scores"].items():
+        print(f"  {library:9} {_line(Score.of(counts))}")
+    for text, count in result["examples"].items():
+        if not text.startswith("not passed"):
+            print(f"    {count} x {text}")
 
 
 def _line(score: Score) -> str:
