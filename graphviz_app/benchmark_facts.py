@@ -95,11 +95,6 @@ class Comparison:
         return _removed(self.eager_cpu_ns, self.launch_cpu_ns)
 
     @property
-    def call_removed(self) -> float | None:
-        """Share of the whole call that a graph removes."""
-        return _removed(self.eager_call_ns, self.graph_call_ns)
-
-    @property
     def gain_ns(self) -> float | None:
         """What a call gains at least; ``None`` where either is not known."""
         if self.eager_call_ns is None or self.graph_call_ns is None:

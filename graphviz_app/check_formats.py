@@ -65,18 +65,13 @@ def as_junit(name: str, checks: Sequence[Check]) -> str:
             continue
         tag = "failure" if check.state is State.BROKEN else "error"
         message = _attribute(check.words)
-        body = escape(_legal(check.words))
+        body = escape(clean(check.words))
         lines.append(f"{head}><{tag} message={message}>{body}</{tag}></testcase>")
     return "\n".join([*lines, "</testsuite>"]) + "\n"
 
 
-def _legal(text: str) -> str:
-    """Leave out what XML 1.0 cannot hold, escaped or not."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
-
-
 def _attribute(value: object) -> str:
-    return quoteattr(_legal(str(value)))
+    return quoteattr(clean(str(value)))
 
 
 def as_github(name: str, checks: Sequence[Check]) -> str:

@@ -28,10 +28,6 @@ from .origin_text import (
 )
 from .search import term
 
-LINE_COLOURS = (PHASE_COLOURS[1], PHASE_COLOURS[2])
-"""Of what a line launched, and of the backward pass of that."""
-
-
 MOST_ROWS = 3_000
 
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .comparison import Section, Table
 
-NARROWEST = 100
-
 
 def clean(text: str) -> str:
-    """Return text without what a terminal or a table would act on."""
+    """Return text without what a terminal or a table would act on, and XML 1.0 cannot hold."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 

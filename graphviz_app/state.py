@@ -84,11 +84,6 @@ class ViewState:
             after="", graph_after="",
         )  # fmt: skip
 
-    def at_node(self, body: str, node: int | None) -> ViewState:
-        """Return the view of a node in a body of the same graph; its search stays in its body."""
-        search = self.search if body == self.body else ""
-        return replace(self, page="graph", body=body, node=node, search=search, view="")
-
 
 def to_url(state: ViewState, prefix: str = "/") -> str:
     """Return the address of a view, as path and query; defaults are left out.

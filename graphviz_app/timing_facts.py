@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from capture.model import EvidenceKind, GraphInfo, Recording
+from capture.model import EvidenceKind, GraphInfo
 
 from . import format as text
 from .facts import Fact, Section
@@ -266,11 +266,3 @@ def graph_sections(subject: Subject) -> list[Section]:
     if missing:
         sections.append(Section("Not timed", missing))
     return sections
-
-
-def other_timed(recording: Recording, key: str, shown: str) -> list[str]:
-    """Return ids of the graph's other executables that have timings, which are not shown."""
-    timed = set(recording.timed)
-    return [
-        item.id for item in recording.executables_of(key) if item.id in timed and item.id != shown
-    ]

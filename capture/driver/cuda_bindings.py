@@ -61,16 +61,6 @@ class CudaDriver(KernelCalls, AttributeCalls, NodeCalls, EdgeCalls, GraphCalls, 
             )
 
 
-def bindings_version() -> str | None:
-    """Return the version of cuda-bindings, ``None`` when it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("cuda-bindings")
-    except PackageNotFoundError:
-        return None
-
-
 def _bindings() -> Any:
     try:
         from cuda.bindings import driver

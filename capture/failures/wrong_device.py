@@ -13,7 +13,6 @@ SAME = re.compile(
     r"expected .* on (the )?(same )?device|is on a different device|device type cpu",
     re.I,
 )
-DEVICE = re.compile(r"cuda:(\d+)")
 
 
 def matches(facts: Facts) -> Match:

@@ -137,11 +137,6 @@ def _stand_at_replays(current: Session) -> None:
         current.locator = make_locator(request)
 
 
-def is_recorded() -> bool:
-    """Whether the environment switched recording on in this process."""
-    return _environment_sink is not None
-
-
 def _follow_multiprocessing(current: Session) -> None:
     # Forked workers of multiprocessing leave by os._exit after running its finalizers only.
     try:

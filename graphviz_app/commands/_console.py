@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..report_formats import clean
+
+__all__ = ["clean", "facts", "make_console"]
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,11 +23,6 @@ def make_console() -> Console:
     if not console.is_terminal:
         console = Console(markup=False, highlight=False, emoji=False, width=PIPED_WIDTH)
     return console
-
-
-def clean(text: str) -> str:
-    """Return text without what a terminal would act on."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 def facts(console: Console, lines: list[tuple[str, str]]) -> None:
