@@ -130,7 +130,7 @@ def recording_sections(recording: Recording) -> list[Section]:
     """Return what is known about the run: processes, devices, versions, cost."""
     sections = []
     for process in recording.processes:
-        facts = [Fact("pid", str(process.pid), "", "from the operating system")]
+        facts = [Fact("pid", str(process.pid), "", "from the operating system")] * bool(process.pid)
         if process.argv:
             command = text.command_text(process.argv)
             facts.append(Fact("command", command, command, "as it was started", True, command))
@@ -138,7 +138,7 @@ def recording_sections(recording: Recording) -> list[Section]:
             facts.append(Fact("ended", process.ended, "", "from its journal"))
         for name, version in process.versions.items():
             facts.append(Fact(name, version, "", "asked in the process"))
-        sections.append(Section(f"Process {process.pid}", facts))
+        sections.append(Section(f"Process {process.pid}" if process.pid else "Process", facts))
         sections += [_gpu_section(gpu) for gpu in process.gpus]
         if process.costs_ns:
             costs = [

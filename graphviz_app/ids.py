@@ -139,6 +139,7 @@ class MemoryPage(StrEnum):
     LIFETIMES = "memory-lifetimes"
     POOL = "memory-pool"
     BLOCKS = "memory-blocks"
+    POOLS = "memory-pools"
 
 
 class ModulesPage(StrEnum):

@@ -14,6 +14,7 @@ from capture.memory_map import STATES, Memory, MemoryMap
 
 from . import format as text
 from .facts import Fact, Section
+from .origin_text import base_name
 from .result_text import short_place
 
 MOST_ROWS = 2_000
@@ -210,7 +211,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                     "nodes": text.count_text(len(row.nodes)),
                     "first": row.nodes[0] if row.nodes else "",
                     "last": row.nodes[-1] if row.nodes else "",
-                    "stack": short_place(row.allocated_at),
+                    "stack": base_name(row.allocated_at),
                 },
                 "exact": {
                     "size": text.exact_bytes_text(row.size_bytes)

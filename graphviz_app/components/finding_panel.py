@@ -21,7 +21,7 @@ from ..findings import Findings
 from . import details
 from .facts import Children
 from .findings_table import absent, find
-from .links import go_link
+from .links import editor_link, go_link
 from .origin_panel import source_link
 from .prose import prose
 
@@ -117,8 +117,9 @@ def _frames(context: Context, files: set[str], frames: Sequence[StackFrame]) -> 
         short = result_text.short_place(where)
         linked = frame.file in files
         place = source_link(context, frame.file, frame.line, short) if linked else short
-        rest = f" {frame.function}"
-        rows.append(html.Li([place, rest] if linked else f"{place}{rest}", title=where))
+        rest = f" {frame.function} "
+        editor = editor_link(context, frame.file, frame.line) if linked else None
+        rows.append(html.Li([place, rest, editor] if linked else f"{place}{rest}", title=where))
     return rows
 
 

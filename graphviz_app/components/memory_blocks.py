@@ -17,6 +17,9 @@ from ..origin_report import OriginReport
 from ..origin_text import module_view
 from . import result_view
 
+FEW = 14
+"""Rows of a table that is as high as they are."""
+
 
 def blocks_table(context: Context, rows: list[Row], nodes: bool = True) -> list[Component]:
     """Return blocks as a table: those that nodes point into first, then the largest.
@@ -39,7 +42,7 @@ def blocks_table(context: Context, rows: list[Row], nodes: bool = True) -> list[
                 target = result_view.node_target(row[field])
                 row["links"][field] = result_view.link_to(context, target)
     _link_origins(context, shown)
-    parts: list[Component] = [result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown)]
+    parts: list[Component] = [result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown, FEW)]
     if len(ranked) > MOST_ROWS:
         more = f"The table shows {MOST_ROWS:,} of {len(ranked):,} blocks."
         parts.insert(0, html.P(more, className="note"))

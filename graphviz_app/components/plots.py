@@ -11,3 +11,6 @@ PLOT_CONFIG: Any = {
     "displayModeBar": False,
     "responsive": True,
 }
+
+STILL_PLOT_CONFIG: Any = {**PLOT_CONFIG, "scrollZoom": False}
+"""Of charts on a page that scrolls: the wheel is the page's, a drag still zooms."""

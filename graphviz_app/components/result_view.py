@@ -89,11 +89,12 @@ def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
     if unit is Unit.GRAPH:
         return {**common, "minWidth": 140, "flex": 2, "cellRenderer": "NodeLink"}
     if unit is Unit.NODE:
-        return {**common, "width": NODE_WIDTH, "cellRenderer": "NodeLink", "cellClass": "mono"}
+        width = max(NODE_WIDTH, 30 + 8 * max(map(len, name.split()), default=0))
+        return {**common, "width": width, "cellRenderer": "NodeLink", "cellClass": "mono"}
     return {
         **common,
         # Headers wrap between words, never inside one.
-        "width": max(NUMBER_WIDTH, 24 + 7 * max(map(len, name.split()), default=0)),
+        "width": max(NUMBER_WIDTH, 30 + 8 * max(map(len, name.split()), default=0)),
         "type": "rightAligned",
         "cellClass": "number",
         "filter": "agNumberColumnFilter",

@@ -15,7 +15,7 @@ from .. import result_text
 from ..components import result_view
 from ..components.attributes import attributes
 from ..components.links import go_link
-from ..components.plots import PLOT_CONFIG
+from ..components.plots import STILL_PLOT_CONFIG
 from ..components.prose import prose
 from ..figures.series import series_figure
 from ..ids import AnalysesPage
@@ -114,7 +114,7 @@ def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
             dcc.Graph(
                 id=f"{AnalysesPage.SERIES}-{number}",
                 figure=figure,
-                config=PLOT_CONFIG,
+                config=STILL_PLOT_CONFIG,
                 style={"height": figure["layout"]["height"]},
             )
         )

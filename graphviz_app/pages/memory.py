@@ -18,13 +18,13 @@ from .. import format as text
 from .. import result_text
 from ..components import result_view
 from ..components.facts import fact_head
-from ..components.memory_blocks import blocks_table
+from ..components.memory_blocks import FEW, blocks_table
 from ..components.memory_later import freed_later
-from ..components.plots import PLOT_CONFIG
+from ..components.memory_sums import memory_facts, pools_table
+from ..components.plots import STILL_PLOT_CONFIG
 from ..components.prose import prose
 from ..components.view_switch import view_switch
 from ..context import Context
-from ..facts import Fact
 from ..figures.memory import (
     GROUPS,
     LIFETIMES,
@@ -121,7 +121,7 @@ def _graph(context: Context) -> list[Component]:
     stale = store.result(*place, "stale_pointers", state.executable)
     use = use_map(rows, len(subject.graph))
     return [
-        html.Dl([fact_head(fact) for fact in _facts(pools)], className="head-facts"),
+        html.Dl([fact_head(fact) for fact in memory_facts(subject, pools)], className="head-facts"),
         *_caution(memory),
         html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
         *freed_later(context),
@@ -136,6 +136,7 @@ def _graph(context: Context) -> list[Component]:
         *_lifetimes(memory, len(subject.graph)),
         html.H3("Blocks"),
         *blocks_table(context, rows),
+        *pools_table(context, pools),
     ]
 
 
@@ -157,22 +158,6 @@ def _lifetimes(memory: MemoryMap, count: int) -> list[Component]:
         _legend(figure, LIFETIMES),
         _plot(MemoryPage.LIFETIMES, figure),
     ]
-
-
-def _facts(pools: Result) -> list[Fact]:
-    names = {
-        "added": ("added by the capture", "reserved by torch after it, less what was before"),
-        "pool": ("in its pool", "reserved in the graph's pool after the capture"),
-        "pool_before": ("in its pool before", "reserved by graphs that share the pool"),
-        "kept": ("stays allocated", "allocated in its pool after the capture: outputs, and others"),
-    }
-    found = []
-    for name, (label, source) in names.items():
-        figure = pools.figures.get(name)
-        if figure is not None and isinstance(figure.value, int):
-            exact = text.exact_bytes_text(figure.value)
-            found.append(Fact(label, text.bytes_text(figure.value), exact, source))
-    return found
 
 
 def _map(memory: MemoryMap, rows: list[Row]) -> list[Component]:
@@ -209,7 +194,7 @@ BLOCK_COLOURS = [(words, colour) for _, words, colour in (*GROUPS, OUTSIDE)]
 
 def _plot(id_: str, figure: dict[str, Any]) -> Component:
     height = figure["layout"]["height"]
-    return dcc.Graph(id=id_, figure=figure, config=PLOT_CONFIG, style={"height": height})
+    return dcc.Graph(id=id_, figure=figure, config=STILL_PLOT_CONFIG, style={"height": height})
 
 
 def _captures(context: Context, recording: Recording) -> list[Component]:
@@ -236,17 +221,17 @@ def _captures(context: Context, recording: Recording) -> list[Component]:
         html.P(prose(result_text.summary(result)), className="summary"),
         _legend(figure, STEPS),
         _plot(MemoryPage.CHART, figure),
-        result_view.grid(MemoryPage.BLOCKS, columns, result_view.rows_of(context, result)),
+        result_view.grid(MemoryPage.BLOCKS, columns, result_view.rows_of(context, result), FEW),
         result_view.notes_of(result),
     ]
 
 
 def _end(context: Context, recording: Recording) -> list[Component]:
-    process = 0
+    store, process = context.store, 0
     if context.state.graph:
         process = recording.info(context.state.graph).process or 0
     try:
-        with context.store.reading:
+        with store.reading:
             snapshot = recording.snapshot(process)
     except FormatError as error:
         return _sentence(f"It cannot be read: {error}.")
@@ -260,6 +245,7 @@ def _end(context: Context, recording: Recording) -> list[Component]:
         *_map(snapshot, rows),
         html.H3("Blocks"),
         *blocks_table(context, rows, nodes=False),
+        *pools_table(context, store.recording_result(context.state.recording, "pool_owners")),
     ]
 
 
@@ -270,7 +256,7 @@ def skeleton() -> Component:
         "",
         [
             *[_plot(id_, empty) for id_ in (*CLICKED, MemoryPage.LIFETIMES)],
-            result_view.grid(MemoryPage.BLOCKS, [], []),
+            *[result_view.grid(id_, [], []) for id_ in (MemoryPage.BLOCKS, MemoryPage.POOLS)],
         ],
     )
 

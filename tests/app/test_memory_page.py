@@ -166,6 +166,26 @@ def test_a_snapshot_file_is_shown_without_a_graph(app: dash.Dash) -> None:
     assert "torch had reserved 140 MiB" in overview
 
 
+def test_sums_stand_beside_what_torch_and_the_driver_count(app: dash.Dash) -> None:
+    content = shown(app, "?recording=run")
+    assert "All 4 sums equal torch's own counters to the byte." in content
+    whole = recording()
+    found = memory(KEY)
+    found.counters[0].driver_free_bytes, found.counters[1].driver_free_bytes = 9 << 20, 4 << 20
+    found.counters[1].peak_allocated_bytes = 3 << 30
+    known = Recording(
+        Metadata(),
+        list(whole.graphs.values()),
+        loaded={KEY: whole.graph(KEY)},
+        evidence={"memory": {KEY: found}},
+    )
+    counted = shown(create_app(Store([("run", known)])), "?recording=run")
+    for words in ("peak until then", "3 GiB", "taken from the device", "5 MiB"):
+        assert words in counted
+        assert words not in content
+    assert "memory-pools" in shown(app, "?recording=file"), "pools of a file, too"
+
+
 def test_damaged_memory_is_a_sentence() -> None:
     def damaged() -> Any:
         raise capture.errors.FormatError("synthetic damage")
