@@ -51,6 +51,8 @@ class HostOwner(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of the function, or where the owner's memory begins."""
     through: int = 0
     """User data through which a library's function calls this one; 0 where CUDA itself does."""
+    data_gone: bool = False
+    """Whether the user data no longer named the function at the end."""
     size_bytes: int = 0
     owner: str = ""
     """For people; empty where nobody was found when the capture had ended."""

@@ -27,6 +27,14 @@ DATA = (
     "cuda.bindings, which hands a callback of the script over that way. Other functions of "
     "libraries count as kept."
 )
+BINDINGS = (
+    "cuLaunchHostFunc and cudaLaunchHostFunc of cuda.bindings put a function of their own in "
+    "between, which frees its user data once it was called. With cuda.bindings 13.3.1 on an H200 "
+    "the second replay ended the process with a segmentation fault. Give CUDA the callback's own "
+    "address instead: with cuGraphAddHostNode, or with cuLaunchHostFunc through ctypes."
+)
+ONCE = "cuda.bindings frees its user data at the first call, and a second replay uses it"
+FREED = "cuda.bindings freed its user data at the first call, and another replay uses it"
 DIED_BEFORE = "its owner died before a replay"
 NO_OWNER = "no living object that CUDA could call has this address"
 
@@ -58,7 +66,8 @@ def run(subject: Subject) -> Result:
                 continue  # code of a library, which stays
             node = f"{path}/{position}" if path else str(position)
             owner = owner or owners.get(payload.function_address)
-            if owner is not None and owner.owner and not owner.gone:
+            wrapped = owner is not None and owner.through != 0
+            if owner is not None and owner.owner and not owner.gone and not wrapped:
                 continue
             if owner is None and not watched:
                 unknown += 1
@@ -68,6 +77,9 @@ def run(subject: Subject) -> Result:
             what = NO_OWNER
             if gone:
                 what = DIED_BEFORE if later else "its owner died"
+            elif owner is not None and wrapped and owner.owner:
+                gone = owner.data_gone
+                what = FREED if gone else ONCE
             row: tuple[Cell, ...] = (
                 node,
                 f"0x{owner.address if owner is not None else payload.function_address:x}",
@@ -98,10 +110,14 @@ def run(subject: Subject) -> Result:
         result.summary = "All {host_nodes} host nodes call functions whose owners were there."
         result.notes.append(DATA)
     else:
-        replayed = any(row[3] == DIED_BEFORE for row in result.rows)
+        replayed = any(row[3] in (DIED_BEFORE, FREED) for row in result.rows)
         result.severity = Severity.WARNING if replayed else Severity.NOTICE
-        result.summary = "{nodes} of {host_nodes} host nodes call a function that nobody keeps."
-        result.notes += [WHY, DATA]
+        result.summary = (
+            "{nodes} of {host_nodes} host nodes call a function that may be gone by then."
+        )
+        through = any(row[3] in (ONCE, FREED) for row in result.rows)
+        own = any(row[3] not in (ONCE, FREED) for row in result.rows)
+        result.notes += [*([BINDINGS] if through else []), *([WHY] if own else []), DATA]
     return result
 
 

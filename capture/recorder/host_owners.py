@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ..model import Graph
 from ..noticed import HostOwner
 from .garbage import is_garbage
-from .host_wrapped import wrapped
+from .host_wrapped import word_at, wrapped
 from .left_out import user_place
 from .timeline import ExecutableState
 
@@ -92,9 +92,11 @@ class _Watched:
         return True
 
     def fate(self, graph_alive: bool) -> HostOwner | None:
-        """Return the owner if it died while its graph could be replayed, or was."""
+        """Return the owner if it, or the way to it, was lost while its graph could be replayed."""
+        if self.owner.through and word_at(self.owner.through) != self.owner.address:
+            self.owner.data_gone = True
         if not self._references or (self.alive and not self._uncollected()):
-            return None
+            return self.owner if self.owner.data_gone else None
         if not self.expired():
             return None
         state = self.state or self._state_of()  # it may have been instantiated since

@@ -335,7 +335,12 @@ def test_a_callback_behind_a_function_of_cuda_bindings() -> None:
     payload = graph.payloads[1]
     payload.library, payload.user_data_address = "/cuda/bindings/driver.so", 0x7700
     owner = HostOwner(kind="function", address=0x9000, through=0x7700, owner="ctypes callback")
-    assert found("host_functions", graph, info(Noticed(owners=[owner]))).rows == []
+    result = found("host_functions", graph, info(Noticed(owners=[owner])))
+    assert (result.severity, result.rows[0][6]) == (Severity.NOTICE, "likely")
+    assert any("second replay" in note for note in result.notes)
+    freed = HostOwner(kind="function", address=0x9000, through=0x7700, owner="f", data_gone=True)
+    result = found("host_functions", graph, info(Noticed(owners=[owner]), Later(owners=[freed])))
+    assert (result.severity, result.rows[0][6]) == (Severity.WARNING, "certain")
     later = HostOwner(kind="function", address=0x9000, through=0x7700, gone=True, replays_after=2)
     result = found("host_functions", graph, info(Noticed(owners=[owner]), Later(owners=[later])))
     assert result.severity is Severity.WARNING

@@ -88,9 +88,13 @@ def test_a_callback_that_cuda_bindings_calls() -> None:
     assert (owner.address, owner.through) == (address, ctypes.addressof(words))
     assert owner.owner
     assert followed.gone() == []
+    words[0] = 0  # as when cuda.bindings has freed them
+    (gone,) = followed.gone()
+    assert (gone.data_gone, gone.gone) == (True, False)
+    words[0] = address
     del callback
     (gone,) = followed.gone()
-    assert gone.through == owner.through
+    assert (gone.through, gone.gone) == (owner.through, True)
     # Somebody else's function may do with its user data what it likes.
     assert Followed(through(words, "/lib/libc.so.6")).found == []
     # User data that leads nowhere, or to a function of a library.
