@@ -13,10 +13,11 @@ from ._console import clean, facts, make_console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from capture.model import GraphInfo, Recording
+    from capture.model import Failure, GraphInfo, Place, Recording
 
 FIRST_GRAPHS = 20
 FIRST_FAILURES = 5
+MOST_CALLERS = 8
 
 
 @click.command()
@@ -210,9 +211,20 @@ def _failure(entry: GraphInfo) -> list[tuple[str, str]]:
         *error,
         ("last operator", texts.cut(failure.operator)),
         ("thread", texts.cut(failure.thread)),
+        ("stream", failure.stream),
+        *(("called by", _place(place)) for place in _callers(failure)),
         *(("what to do", advice) for advice in kind.advice),
         ("more", kind.documentation),
     ]
+
+
+def _callers(failure: Failure) -> list[Place]:
+    """Return the user's lines in the stack of the first error, innermost first, but the blamed."""
+    from graphviz_app.failure_facts import stack
+
+    blamed = failure.place.line if failure.place is not None else 0
+    own = [place for place, library in stack(failure) if not library]
+    return own[1 if own and own[0].line == blamed else 0 :][:MOST_CALLERS]
 
 
 def _failures(console: Console, recording: Recording) -> None:

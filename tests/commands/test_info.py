@@ -311,3 +311,27 @@ def test_a_damaged_benchmark_costs_only_itself(
     shown = run(capsys, benchmarked, "--graph", "synthetic-1")
     assert "The benchmark cannot be read" in shown
     assert "Critical path" in shown
+
+
+def test_a_failed_capture_has_its_callers_and_its_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = GraphInfo(
+        key="f",
+        name="f",
+        failure=Failure(
+            error="E",
+            message="m",
+            kind="host_sync",
+            place=Place(file="hook.py", line=14, function="note"),
+            stack=[Place(file="hook.py", line=n, function=f"f{n}") for n in (14, 27, 31)],
+            stream="0x5",
+        ),
+    )
+    path = tmp_path / "failed.cgl"
+    formats.write(Recording(Metadata(), [], [failed]), path)
+    assert cli.main(["info", str(path)]) == 0
+    lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()]
+    called = [line[2] for line in lines if line[:2] == ["called", "by"]]
+    assert called == ["hook.py:27 in f27", "hook.py:31 in f31"]
+    assert ["stream", "0x5"] in lines
