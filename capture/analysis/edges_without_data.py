@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..memory.flow import links_of
+from ..memory.cell_columns import links_between
 from ..model import EvidenceKind
 from .base import Analysis, Column, Quantity, Result, Unit, rows_argument
 from .order import levels
@@ -36,8 +36,8 @@ class Split(NamedTuple):
     """Edges of which the memory of both nodes is known."""
     loose: list[tuple[int, int]]
     """Those of them that join nodes without common bytes, as positions."""
-    links: list[list[int]]
-    """Ranks of the earlier nodes that each node shares bytes with, or may, by rank."""
+    links: list[tuple[int, int]]
+    """Ranks of nodes that share bytes, or may, the later one first; in order."""
 
 
 def split(subject: Subject) -> Split | None:
@@ -45,28 +45,34 @@ def split(subject: Subject) -> Split | None:
 
     Notes
     -----
-    Linear in nodes and addresses, and for each edge in what its later node shares with others.
+    Sorts edges, and pairs of accesses that follow one another in the same memory.
     """
     if subject.memory is None:
         return None
-    rank, cells = subject.rank, subject.cells
-    if rank is None or cells is None:
+    rank, columns = subject.rank, subject.cell_columns
+    if rank is None or columns is None:
         return None
-    topology = subject.graph.topology
-    seen = subject.accesses.seen
-    links = links_of(cells, rank)
-    judged = 0
-    loose: list[tuple[int, int]] = []
-    for source, target in zip(topology.source, topology.target, strict=True):
-        later = links[rank[target]]
-        if rank[source] in later:
-            judged += 1
-        elif source in seen and target in seen:
-            judged += 1
-            loose.append((source, target))
-        else:
-            later.append(rank[source])
-    return Split(judged, loose, links)
+    import numpy
+
+    topology, count = subject.graph.topology, len(subject.graph)
+    later, earlier = links_between(columns, rank)
+    data = later * count + earlier
+    place = numpy.array(rank, dtype=numpy.int64)
+    source = numpy.array(topology.source, dtype=numpy.int64)
+    target = numpy.array(topology.target, dtype=numpy.int64)
+    edge = place[target] * count + place[source]
+    shared = numpy.isin(edge, data)
+    seen = numpy.zeros(count, dtype=bool)
+    seen[list(subject.accesses.seen)] = True
+    both = seen[source] & seen[target]
+    without = numpy.nonzero(~shared & both)[0].tolist()
+    unknown = numpy.unique(edge[~shared & ~both])
+    links = numpy.unique(numpy.concatenate([data, unknown]))
+    return Split(
+        len(edge) - len(unknown),
+        [(topology.source[at], topology.target[at]) for at in without],
+        list(zip((links // count).tolist(), (links % count).tolist(), strict=True)),
+    )
 
 
 def run(subject: Subject, rows: int = 1000) -> Result:
@@ -110,13 +116,14 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     return result
 
 
-def _shorter(subject: Subject, result: Result, links: Sequence[Sequence[int]]) -> None:
+def _shorter(subject: Subject, result: Result, links: Sequence[tuple[int, int]]) -> None:
     """Say how long the longest chain of nodes is by data, and by dependencies."""
     edges, count = subject.edges, len(subject.graph)
     assert edges is not None
-    by_data: list[int] = []
-    for earlier in links:
-        by_data.append(1 + max([by_data[rank] for rank in earlier], default=0))
+    by_data = [1] * count
+    for later, earlier in links:
+        if by_data[earlier] >= by_data[later]:
+            by_data[later] = by_data[earlier] + 1
     result.figures["data_chain"] = Quantity(max(by_data), Unit.COUNT)
     result.figures["edge_chain"] = Quantity(max(levels(count, edges)) + 1, Unit.COUNT)
     result.summary += (

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..memory.accesses import Access, Accesses, accesses
+from ..memory.cell_columns import MANY, CellColumns, columns_of
 from ..memory.flow import Cells, Flow, cells_of, flows_of
 from ..memory.pointers import Place, Pointer, distinct_places, resolve
 from ..memory.twins import judge, settle
@@ -139,18 +140,27 @@ class TouchedGraph(OrderedGraph):
         rank, groups = self.rank, self.accesses.groups
         if rank is None:
             return None
-        if not isinstance(rank, range):
+        # What a body touches comes after its graph, and belongs to the node that holds the body.
+        if not isinstance(rank, range) or self.graph.bodies:
             groups = [sorted(group, key=lambda item: rank[item.node]) for group in groups]
         with kept_objects():
             return cells_of(groups)
 
     @cached_property
+    def cell_columns(self) -> CellColumns | None:
+        """:attr:`cells` as arrays; ``None`` when edges form a cycle."""
+        return columns_of(self.cells) if self.cells is not None else None
+
+    @cached_property
     def flows(self) -> list[Flow]:
         """Who wrote what each node reads; empty when the edges form a cycle."""
-        if self.cells is None:
+        cells = self.cells
+        if cells is None:
             return []
+        is_large = sum(len(items) for _, items in cells.held) >= MANY
+        columns = self.cell_columns if is_large else None
         with kept_objects():
-            return flows_of(self.cells, len(self.graph))
+            return flows_of(cells, len(self.graph), columns)
 
     @cached_property
     def _flows_at(self) -> dict[int, tuple[list[Flow], list[Flow]]]:

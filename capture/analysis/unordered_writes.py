@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..memory.accesses import Access
 from ..memory.directions import WRITE
-from ..memory.flow import EXACT, clashes_of
+from ..memory.flow import EXACT, Cells, clashes_of
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
 from .schedule import CYCLE
 from .subject import Subject
@@ -45,7 +45,17 @@ WRITES = ("named", "convention")
 Pair = tuple[Access, Access]
 
 
-def overlaps(subject: Subject, chains: Sequence[int]) -> tuple[dict[tuple[int, int], Pair], bool]:
+def across_chains(cells: Cells, chains: Sequence[int]) -> Cells:
+    """Return the cells that nodes of several chains touch: of the others all are in order."""
+    held = [
+        (begin, items)
+        for begin, items in cells.held
+        if len({chains[item[0]] for item in items}) > 1
+    ]
+    return Cells(held, cells.whole)
+
+
+def overlaps(cells: Cells, chains: Sequence[int]) -> tuple[dict[tuple[int, int], Pair], bool]:
     """Return pairs of nodes that share bytes where at least one certainly writes, by positions.
 
     Of the others only what kernels certainly point at counts, and nothing that one chain orders.
@@ -61,10 +71,9 @@ def overlaps(subject: Subject, chains: Sequence[int]) -> tuple[dict[tuple[int, i
     One step per pair on a piece of memory that a copy, a memset or a measured write touches, at
     most `MOST_PAIRS`.
     """
-    assert subject.cells is not None
     found: dict[tuple[int, int], Pair] = {}
     looked = 0
-    for begin, items in subject.cells.held:
+    for begin, items in cells.held:
         writers = [item for item in items if item[5] in EXACT and item[3] & WRITE]
         if not writers:
             continue
@@ -84,7 +93,7 @@ def overlaps(subject: Subject, chains: Sequence[int]) -> tuple[dict[tuple[int, i
                 known = found.get(key)
                 if known is None or _certain(one, other) > _certain(*known):
                     found[key] = (one, other) if one[0] < other[0] else (other, one)
-    return found, subject.cells.whole
+    return found, cells.whole
 
 
 def _certain(one: Access, other: Access) -> bool:
@@ -146,15 +155,14 @@ def unordered(subject: Subject, pairs: Iterable[tuple[int, int]]) -> set[tuple[i
     return found
 
 
-def between_kernels(subject: Subject, chains: Sequence[int]) -> dict[tuple[int, int], Pair]:
+def between_kernels(cells: Cells, count: int, chains: Sequence[int]) -> dict[tuple[int, int], Pair]:
     """Return pairs of kernels of which one writes where the other points, as is known of its kind.
 
     Two neighbours of each piece of memory: where others lie between, one of those pairs is not
     ordered either.
     """
-    assert subject.cells is not None
     found = {}
-    for one, other, _ in clashes_of(subject.cells, len(subject.graph), chains):
+    for one, other, _ in clashes_of(cells, count, chains):
         if not {one[5], other[5]}.isdisjoint(EXACT):
             continue  # among the overlaps
         if (one[5] in WRITES and one[3] & WRITE) or (other[5] in WRITES and other[3] & WRITE):
@@ -170,8 +178,10 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     chains = chains_of(subject)
     if len(set(chains)) == 1:
         return Result(summary="One path leads through all nodes: all are ordered.", columns=COLUMNS)
-    pairs, whole = overlaps(subject, chains)
-    pairs |= between_kernels(subject, chains)
+    assert subject.cells is not None
+    cells = across_chains(subject.cells, chains)
+    pairs, whole = overlaps(cells, chains)
+    pairs |= between_kernels(cells, len(chains), chains)
     races = unordered(subject, pairs)
     result = Result(columns=COLUMNS, mark_name="unordered with a node that touches the same bytes")
     marks: set[int] = set()

@@ -12,12 +12,12 @@ which is the order in which the program meant them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from functools import partial
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
 
 from .accesses import Access
+from .cell_columns import LABELS, Candidates, CellColumns, candidates_of, first_of_pairs
 from .directions import READ, WRITE
 
 MOST_STEPS = 1_000_000
@@ -117,7 +117,7 @@ def _apart(group: Sequence[Access]) -> list[tuple[int, Sequence[Access]]]:
     return [(0, items) for items in found.values() if len(items) > 1]
 
 
-def flows_of(cells: Cells, count: int) -> list[Flow]:
+def flows_of(cells: Cells, count: int, columns: CellColumns | None = None) -> list[Flow]:
     """Return who wrote what each node reads, each pair of nodes once.
 
     Parameters
@@ -126,50 +126,93 @@ def flows_of(cells: Cells, count: int) -> list[Flow]:
         With accesses in an order that the dependencies allow.
     count : int
         Nodes.
+    columns : CellColumns, optional
+        Of the cells; makes large graphs faster.
     """
-    found: dict[int, Flow] = {}
-    make = partial(tuple.__new__, Flow)
-    for begin, items in cells.held:
-        writers: list[Access] = []
-        """That wrote last; several where none is known to have overwritten the others."""
-        between: Access | None = None
-        """The last one since then that may have written."""
-        pending: list[Access] = []
-        """Of the node at hand, which reads before it writes."""
-        for item in items:
-            node, start, _, does, may, how, _, life = item
-            if pending and pending[0][0] != node:
-                for one in pending:
-                    if not one[3] & WRITE:
-                        between = one
-                        continue
-                    if begin and one[1] != begin and one[5] not in EXACT:
-                        # What a kernel overwrites behind its address is not known.
-                        writers = [other for other in writers if other[1] != one[1]]
-                        writers.append(one)
-                    else:
-                        writers = [one]
-                    between = None
-                pending = []
-            if may & READ and (writers or between is not None):
-                for one in (*writers, between) if between is not None else writers:
-                    writer = one[0]
-                    if writer == node or (life != one[7] and life >= 0 and one[7] >= 0):
-                        continue  # itself, or the memory held something else by then
-                    key = writer * count + node
-                    known = does & READ and between is None
-                    if key in found and (not known or found[key][3] != "possible"):
-                        continue
-                    if not known:
-                        label = "possible"
-                    elif how == "exact" == one[5]:
-                        label = "exact"
-                    else:
-                        label = "measured" if how in EXACT and one[5] in EXACT else "inferred"
-                    found[key] = make((writer, node, begin or start, label))
-            if may & WRITE:
-                pending.append(item)
-    return list(found.values())
+    if columns is None:
+        found: dict[int, Flow] = {}
+        for begin, items in cells.held:
+            _add_flows(found, begin, items, count)
+        return list(found.values())
+    import numpy
+
+    made = candidates_of(columns)
+    # Where accesses only overlap, one after another.
+    rows: list[tuple[int, int, int, int, int]] = []
+    places = numpy.cumsum([0, *(len(items) for _, items in cells.held)]).tolist()
+    for (begin, items), place in zip(cells.held, places, strict=False):
+        if begin:
+            rows += (
+                (place, writer, reader, address, LABELS.index(how))
+                for writer, reader, address, how in _flows(begin, items)
+            )
+    if rows:
+        more = map(numpy.array, zip(*rows, strict=True))
+        joined = [numpy.concatenate(pair) for pair in zip(made, more, strict=True)]
+        order = numpy.argsort(joined[0], kind="stable")
+        made = Candidates(*(column[order] for column in joined))
+    chosen = first_of_pairs(made, count)
+    make: Any = tuple.__new__
+    return list(
+        map(
+            make,
+            repeat(Flow),
+            zip(
+                made.writer[chosen].tolist(),
+                made.reader[chosen].tolist(),
+                made.address[chosen].tolist(),
+                map(LABELS.__getitem__, made.label[chosen].tolist()),
+                strict=True,
+            ),
+        )
+    )
+
+
+def _add_flows(found: dict[int, Flow], begin: int, items: Sequence[Access], count: int) -> None:
+    for flow in _flows(begin, items):
+        key = flow[0] * count + flow[1]
+        if key not in found or (flow[3] != "possible" and found[key][3] == "possible"):
+            found[key] = flow
+
+
+def _flows(begin: int, items: Sequence[Access]) -> Iterator[Flow]:
+    """Yield who may have written what is read of one cell, in order."""
+    writers: list[Access] = []
+    """That wrote last; several where none is known to have overwritten the others."""
+    between: Access | None = None
+    """The last one since then that may have written."""
+    pending: list[Access] = []
+    """Of the node at hand, which reads before it writes."""
+    make: Any = tuple.__new__
+    for item in items:
+        node, start, _, does, may, how, _, life = item
+        if pending and pending[0][0] != node:
+            for one in pending:
+                if not one[3] & WRITE:
+                    between = one
+                    continue
+                if begin and one[1] != begin and one[5] not in EXACT:
+                    # What a kernel overwrites behind its address is not known.
+                    writers = [other for other in writers if other[1] != one[1]]
+                    writers.append(one)
+                else:
+                    writers = [one]
+                between = None
+            pending = []
+        if may & READ and (writers or between is not None):
+            for one in (*writers, between) if between is not None else writers:
+                writer = one[0]
+                if writer == node or (life != one[7] and life >= 0 and one[7] >= 0):
+                    continue  # itself, or the memory held something else by then
+                if not does & READ or between is not None:
+                    label = "possible"
+                elif how == "exact" == one[5]:
+                    label = "exact"
+                else:
+                    label = "measured" if how in EXACT and one[5] in EXACT else "inferred"
+                yield make(Flow, (writer, node, begin or start, label))
+        if may & WRITE:
+            pending.append(item)
 
 
 def clashes_of(cells: Cells, count: int, chains: Sequence[int]) -> list[Clash]:
@@ -206,30 +249,3 @@ def clashes_of(cells: Cells, count: int, chains: Sequence[int]) -> list[Clash]:
                 if key not in found or made.certainty > found[key].certainty:
                     found[key] = made
     return list(found.values())
-
-
-def links_of(cells: Cells, rank: Sequence[int]) -> list[list[int]]:
-    """Return pairs that share bytes, if all that is not known is both read and written.
-
-    Returns
-    -------
-    list of list of int
-        By rank: the ranks of earlier nodes; one may be there several times.
-    """
-    links: list[list[int]] = [[] for _ in rank]
-    plain = isinstance(rank, range)
-    for _, items in cells.held:
-        writer = -1
-        since: list[int] = []
-        for item in items:
-            here = item[0] if plain else rank[item[0]]
-            if writer >= 0 and writer != here:
-                links[here].append(writer)
-            if item[4] & WRITE:
-                if since:
-                    links[here] += [other for other in since if other != here]
-                    since = []
-                writer = here
-            else:
-                since.append(here)
-    return links
