@@ -16,7 +16,7 @@ MOST = 32
 """Different operators and lines that are kept of one capture."""
 MAX_DEPTH = 200
 
-LAUNCH_NOTHING = frozenset(
+NEVER_LEFT_OUT = frozenset(
     (
         "_record_function_enter_new",
         "_record_function_exit",
@@ -35,7 +35,7 @@ LAUNCH_NOTHING = frozenset(
         "set_",
     )
 )
-"""Operators that allocate or look, and launch nothing."""
+"""Operators without work that a graph could lack: they allocate or look."""
 
 
 class Omissions:
@@ -96,7 +96,7 @@ def launches(operator: Any) -> bool:
     """Say whether an operator may launch work: views and allocations do not."""
     schema = operator._schema
     name = schema.name.partition("::")[2]
-    if name in LAUNCH_NOTHING:
+    if name in NEVER_LEFT_OUT:
         return False
     # A result that is an alias, and is not written, is a view.
     return not any(
