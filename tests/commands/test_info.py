@@ -329,7 +329,7 @@ def test_a_failed_capture_has_its_callers_and_its_stream(
         ),
     )
     path = tmp_path / "failed.cgl"
-    formats.write(Recording(Metadata(), [], [failed]), path)
+    formats.write(Recording(Metadata(), [], [failed], loaded={"f": chain(1)}), path)
     assert cli.main(["info", str(path)]) == 0
     lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()]
     called = [line[2] for line in lines if line[:2] == ["called", "by"]]
