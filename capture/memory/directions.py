@@ -2,8 +2,9 @@
 
 A signature tells little: ``T const*`` is read, ``T*`` is written or both. torch's element-wise
 kernels take an array of pointers, the output first; those that take lists of tensors name in a
-functor's type how many lists are read and which one is written. Triton's compiler in torch names
-its parameters. All else may do both.
+functor's type how many lists are read and which one is written. Of products and convolutions of
+cuBLAS and cuDNN it is known where their operands stand, see :mod:`capture.memory.operands`.
+Triton's compiler in torch names its parameters. All else may do both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..arguments import signature
 from ..model import Kernel
 from ..names import demangle
 from .layouts import is_array, layout_of, operands_of
+from .operands import operands_read
 from .structures import source_and_results
 from .used_parts import CatInputs, TensorLists
 
@@ -41,7 +43,7 @@ HOW = {
     "measured": "seen to change when a clone ran node by node",
     "declared": "by the kernel's signature",
     "named": "by the names of the kernel's parameters",
-    "convention": "by the order in which this kind of torch's own kernels takes pointers",
+    "convention": "by where this kind of torch's, cuBLAS's or cuDNN's kernels takes pointers",
     "first": "the first node to touch memory that lives only in a replay",
     "unknown": "not known, so it may read and write",
 }
@@ -80,6 +82,8 @@ class Directions:
         self.outputs_first: set[int] = set()
         """Parameters with several pointers, the first of which is written and the others read."""
         self._spans: list[tuple[int, int, Direction]] = []
+        self._at: dict[int, Direction] = {}
+        """By byte."""
         self._first: dict[int, int] = {}
         """By parameter: the only byte that its direction is known of."""
         declared = signature(kernel.name)
@@ -102,6 +106,9 @@ class Directions:
             self._tell_lists(kernel, declared)
         elif names:
             self._name(layout, names)
+        elif layout:
+            size = max(offset + length for offset, length in layout)
+            self._at = dict.fromkeys(operands_read(kernel.name, size), INPUT)
 
     def _tell_lists(self, kernel: Kernel, declared: Sequence[str]) -> None:
         """Take from the functor's type what is done with lists of tensors."""
@@ -142,7 +149,7 @@ class Directions:
     @property
     def simple(self) -> dict[int, Direction] | None:
         """Directions by parameter, where they hold for every byte of it; else ``None``."""
-        return None if self._first or self._spans else self._of
+        return None if self._first or self._spans or self._at else self._of
 
     def of(self, argument: int, offset_bytes: int) -> Direction:
         """Return the direction of a word.
@@ -154,6 +161,8 @@ class Directions:
         offset_bytes : int
             In the argument buffer.
         """
+        if self._at:
+            return self._at.get(offset_bytes, UNKNOWN)
         for begin, end, direction in self._spans:
             if begin <= offset_bytes < end:
                 return direction
