@@ -29,6 +29,7 @@ LOWERING = "torch._inductor.graph"
 CACHED = "torch._inductor.output_code"
 MAX_COMPILATIONS = 256
 """Of which names are kept for backwards that are not compiled yet."""
+_HELD = re.compile(r"(.*)\._(?:parameters|buffers)\['[^']*'\]$")
 _ITEM = re.compile(r"\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]")
 
 
@@ -160,7 +161,8 @@ def names_of(module: Any, traced: Names | None = None) -> Names:
         Of the traced graph, for operators of a backward, which name those of their forward.
     """
     known = traced or Names({}, {})
-    found = Names({}, {})
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    found = Names({}, {}, tuple(map(_holder, inputs)) if traced is None else ())
     for node in module.graph.nodes:
         if node.op in ("placeholder", "output"):
             continue
@@ -182,6 +184,14 @@ def _owner(node: Any) -> Owner | None:
     key, (path, _) = list(stack.items())[-1]
     digits = str(key).partition("@")[0]
     return Owner(int(digits) if digits.isdecimal() else 0, clean(str(path)))
+
+
+def _holder(node: Any) -> str | None:
+    """Return the path of the module that holds an input of a traced graph."""
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    name = getattr(source, "name", "")
+    held = _HELD.match(str(name() if callable(name) else name))
+    return clean(held[1]) if held else None
 
 
 def _first(known: dict[str, Any], names: list[str]) -> Any:

@@ -69,6 +69,38 @@ def test_printed_operators_have_the_stacks_and_modules_of_the_traced_ones() -> N
     }
 
 
+LAYERS = dedent(
+    """\
+        def forward(self, primals_1: "f32[4, 4]", primals_3: "f32[4, 4]", mul, tangents_1):
+            # File: /me/net.py:7 in forward, code: return self.a(x) + x
+            permute: "f32[4, 4]" = torch.ops.aten.permute.default(primals_3, [1, 0])
+            mm: "f32[4, 4]" = torch.ops.aten.mm.default(tangents_1, permute);  permute = None
+            permute_1: "f32[4, 4]" = torch.ops.aten.permute.default(tangents_1, [1, 0])
+            mm_1: "f32[4, 4]" = torch.ops.aten.mm.default(permute_1, mul);  permute_1 = mul = None
+            sum_1: "f32[1, 4]" = torch.ops.aten.sum.dim_IntList(tangents_1, [0], True)
+            view: "f32[4]" = torch.ops.aten.view.default(sum_1, [4]);  sum_1 = None
+            add: "f32[4, 4]" = torch.ops.aten.add.Tensor(mm, tangents_1)
+            return (None, None, mm_1, view, add)
+    """
+)
+
+
+def test_the_parameter_tells_equal_layers_apart() -> None:
+    first, second, around = Owner(5, "0.a"), Owner(6, "1.a"), Owner(7, "1")
+    trace = stack(("/me/net.py", 7, "forward"))
+    owners = {"linear": first, "linear_1": second, "add_1": around}
+    inputs = ("0.a", "0.a", "1.a", "1.a", None)
+    traced = Names(owners, dict.fromkeys(owners, trace), inputs)
+    found = names_printed(LAYERS, traced).owners
+    # What takes the second layer's weight, and what becomes the gradients of its parameters.
+    assert found == dict.fromkeys(("permute", "permute_1", "mm_1", "sum_1", "view"), second)
+    # A parameter of a module that has no operator on this line decides nothing.
+    tied = traced._replace(inputs=("0.a", "0.a", "embedding", "embedding", None))
+    assert names_printed(LAYERS, tied).owners == {}
+    # Other inputs than there were traced: which is which is not known.
+    assert "mm_1" not in names_printed(LAYERS, traced._replace(inputs=inputs[:4])).owners
+
+
 def test_text_of_another_kind_says_nothing() -> None:
     assert names_printed("", Names({}, {})) == Names({}, {})
     assert names_printed("not a graph = 3\n# File: broken", Names({}, {})) == Names({}, {})

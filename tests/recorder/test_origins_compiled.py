@@ -107,8 +107,11 @@ def test_modules_of_a_traced_graph() -> None:
             op="placeholder", name="w", meta={"nn_module_stack": {"17": ("L['self']", Linear)}}
         ),
     ]
+    source = SimpleNamespace(name=lambda: "L['self'].blocks[0]._modules['l']._parameters['weight']")
+    nodes[-1].meta["grapharg"] = SimpleNamespace(source=source)
     graph = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
     owner = Owner(23, "blocks.0.l")
+    assert names_of(graph).inputs == ("blocks.0.l",)
     assert names_of(graph).owners == {"linear_1": owner, "x_1": owner}
 
 
