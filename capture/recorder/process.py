@@ -70,7 +70,7 @@ def hook(module: ModuleType) -> Session:
     current = session()
     if _hooks is None:
         if isinstance(current.origin_source, OriginSource):
-            current.origin_source.watch_compiler()
+            current.origin_source.loaded(sys.modules.get("torch"))
         _hooks = TorchHooks(current, module)
         _hooks.install()
         if current.locator is not None:

@@ -65,7 +65,8 @@ class NativeObserver:
     def __init__(self, watcher: Watcher, current_stream: Callable[[], int] | None = None) -> None:
         torch = watcher.torch
         build = building.plan(torch)
-        building.finish(build, building.start(build))
+        building.start(build)
+        building.finish(build)
         self._watcher = watcher
         self._native = building.load(build)
         self._slots: dict[int, Slot] = {}
@@ -247,6 +248,13 @@ class NativeObserver:
         watched = self._watcher.open[capture_id]
         operator = self._about(slot).operator
         self._watcher.elsewhere(watched, operator, device, sys._getframe(0).f_back)
+
+
+def compile_ahead(torch: Any) -> None:
+    """Have the observer compiled while the script goes on, where graphs can be captured."""
+    if getattr(getattr(torch, "version", None), "cuda", None):
+        with suppress(Exception):  # said when it is asked for
+            building.start(building.plan(torch))
 
 
 def _stream_functions(torch: Any) -> tuple[int, int]:

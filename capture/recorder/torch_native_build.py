@@ -33,6 +33,8 @@ MOST_S = 120
 """That a compiler may take; it takes some ten seconds."""
 KEPT_S = 24 * 3600
 """How long a failure is believed."""
+_compilers: dict[Path, int] = {}
+"""Processes that this one has started, by what they make."""
 _NODE = re.compile(r"(std::shared_ptr|c10::intrusive_ptr)<Node>\s+get_current_node\(\)")
 
 
@@ -150,49 +152,50 @@ def node_pointer(include: Path) -> int:
     return 0
 
 
-def start(build: Build) -> Path | None:
-    """Start the compiler unless that was done before; return where it writes.
+def start(build: Build) -> None:
+    """Start the compiler, unless that was done before.
 
     Raises
     ------
     Unavailable
-        It failed the last time, or cannot be started.
+        It failed a short while ago, or cannot be started.
     """
-    if build.target.is_file():
-        return None
+    if build.target.is_file() or build.target in _compilers:
+        return
     if build.failed.is_file() and time.time() - build.failed.stat().st_mtime < KEPT_S:
         raise Unavailable(reason(build))
+    output = build.target.with_suffix(f".{os.getpid()}.tmp")
+    heard = build.target.with_suffix(f".{os.getpid()}.log")
+    make = shlex.join([*build.command, "-o", str(output)])
+    done = shlex.join(["mv", "-f", str(output), str(build.target)])
+    forget = shlex.join(["rm", "-f", str(heard)])
+    keep = shlex.join(["mv", "-f", str(heard), str(build.failed)])
+    # Not a child of ours: the script may wait for its children.
+    work = f"( {{ {make} && {done} && {forget}; }} || {keep} )"
+    script = f"{work} </dev/null >{shlex.quote(str(heard))} 2>&1 & echo $!"
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     try:
         build.failed.unlink(missing_ok=True)
         build.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(build.target.parent, os.W_OK):
             raise Unavailable(f"{build.target.parent} cannot be written to")
-        output = build.target.with_suffix(f".{os.getpid()}.tmp")
-        heard = build.target.with_suffix(f".{os.getpid()}.log")
-        make = shlex.join([*build.command, "-o", str(output)])
-        done = shlex.join(["mv", "-f", str(output), str(build.target)])
-        keep = shlex.join(["mv", "-f", str(heard), str(build.failed)])
-        log = shlex.quote(str(heard))
-        # Not a child of ours: the script may wait for its children.
-        script = f"({{ {make} && {done} && rm -f {log}; }} >{log} 2>&1 </dev/null || {keep}) &"
-        environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        subprocess.run(  # noqa: S603 - a compiler of this system and our own sources
+        said = subprocess.run(  # noqa: S603 - a compiler of this system and our own sources
             ["/bin/sh", "-c", script],
             check=True,
             timeout=MOST_S,
             start_new_session=True,
             env=environment | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        ).stdout
+        _compilers[build.target] = int(said)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise Unavailable(f"it cannot be compiled: {error}") from error
-    return output
 
 
-def finish(build: Build, started: Path | None) -> None:
-    """Wait until the compiler is done.
+def finish(build: Build) -> None:
+    """Wait until the compiler that was started is done.
 
     Raises
     ------
@@ -201,11 +204,23 @@ def finish(build: Build, started: Path | None) -> None:
     """
     end_s = time.monotonic() + MOST_S
     while not build.target.is_file():
+        # In this order: what it leaves behind is there before it has ended.
+        runs = _runs(_compilers.get(build.target, 0))
         if build.failed.is_file():
             raise Unavailable(reason(build))
-        if started is None or time.monotonic() > end_s:
+        if not runs and not build.target.is_file():
+            raise Unavailable("the compiler was ended before it was done")
+        if time.monotonic() > end_s:
             raise Unavailable(f"compiling it took more than {MOST_S} s")
         time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return process > 0
 
 
 def reason(build: Build) -> str:

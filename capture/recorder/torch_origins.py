@@ -175,13 +175,12 @@ class Watcher:
 
     def _choose(self, current_stream: Callable[[], int] | None) -> tuple[Observer, str]:
         """Return the observer, and why it is not the one in C++."""
-        asked = os.environ.get(OBSERVER, "")
-        if asked == "native":
-            try:
-                return NativeObserver(self, current_stream), ""
-            except Unavailable as error:
-                return PythonObserver(self), str(error)
-        return PythonObserver(self), f"{OBSERVER}={asked}" if asked else ""
+        if not wants_native():
+            return PythonObserver(self), f"{OBSERVER} says {os.environ.get(OBSERVER)}"
+        try:
+            return NativeObserver(self, current_stream), ""
+        except Unavailable as error:
+            return PythonObserver(self), str(error)
 
     def register(self) -> None:
         """Register a kernel for each operator that is new, for the rest of the process.
@@ -356,3 +355,8 @@ class Watcher:
 
     def _count(self) -> None:
         self.single = next(iter(self.open.values())) if len(self.open) == 1 else None
+
+
+def wants_native() -> bool:
+    """Say whether the observer in C++ is to be tried."""
+    return os.environ.get(OBSERVER, "") == "native"

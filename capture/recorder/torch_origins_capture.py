@@ -19,7 +19,8 @@ from .origins.settings import ORIGINS, SOURCES
 from .origins.stacks import kind_of
 from .origins.tables import build
 from .origins.watched import Watched
-from .torch_origins import Watcher
+from .torch_native import compile_ahead
+from .torch_origins import Watcher, wants_native
 from .torch_origins_compiled import COMPILATIONS
 from .torch_origins_patches import obstacle
 
@@ -202,10 +203,16 @@ class OriginSource:
         if os.environ.get(ORIGINS, "1") == "0":
             self.reason = "origins were switched off"
 
-    def watch_compiler(self) -> None:
-        """Listen to torch's compiler from now on, for the modules of what it compiles."""
+    def loaded(self, torch: Any) -> None:
+        """Do what can be done once torch is there.
+
+        That is to listen to its compiler, for the modules of what it compiles, and to have the
+        observer in C++ compiled.
+        """
         if not self.reason:
             COMPILATIONS.watch()
+            if wants_native():
+                compile_ahead(torch)
 
     def prepare(self) -> None:
         """Do what takes long before a capture."""

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <stdexcept>
 #include <string>
 
 namespace cglens {
@@ -10,7 +11,8 @@ namespace cglens {
 // Holds the interpreter's lock, and keeps an exception that is on its way apart from ours.
 class Locked {
  public:
-  Locked() : state_(PyGILState_Ensure()) { PyErr_Fetch(&type_, &value_, &trace_); }
+  // Raises where the interpreter is ending, and would end the thread that waits for it.
+  Locked() : state_(ready()) { PyErr_Fetch(&type_, &value_, &trace_); }
   ~Locked() {
     PyErr_Restore(type_, value_, trace_);
     PyGILState_Release(state_);
@@ -18,6 +20,15 @@ class Locked {
   Locked(const Locked&) = delete;
 
  private:
+  static PyGILState_STATE ready() {
+#if PY_VERSION_HEX < 0x030D0000
+    if (_Py_IsFinalizing()) throw std::runtime_error("the interpreter is ending");
+#else
+    if (Py_IsFinalizing()) throw std::runtime_error("the interpreter is ending");
+#endif
+    return PyGILState_Ensure();
+  }
+
   PyGILState_STATE state_;
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
