@@ -87,6 +87,8 @@ class AnalysesPage(StrEnum):
     """The page of what analyses found."""
 
     LIST = "analyses-list"
+    SHOWN = "analysis-shown"
+    TICK = "analyses-tick"
     TABLE = "analysis-table"
     SERIES = "analysis-series"
 

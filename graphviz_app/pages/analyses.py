@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from typing import Any
 
-from dash import dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from capture.analysis import Analysis, Result, Scope, Severity, analyses
@@ -18,26 +20,49 @@ from ..components.links import go_link
 from ..components.plots import STILL_PLOT_CONFIG
 from ..components.prose import prose
 from ..figures.series import series_figure
-from ..ids import AnalysesPage
+from ..ids import AnalysesPage, Shell
+from ..state import stored
+from ..store import Store
 from . import Context, Page
 
+PATIENCE_S = 1.5
+"""How long a page waits for analyses of a large graph; the rest follow while it is read."""
+TICK_MS = 1000
 SEVERITIES = {Severity.NOTICE: "could gain", Severity.WARNING: "warning"}
 
 
-def results(context: Context) -> dict[str, tuple[Analysis, Result]]:
-    """Return every analysis of a graph or recording with what it finds, by name.
+def results(
+    context: Context, patience_s: float = math.inf
+) -> tuple[dict[str, tuple[Analysis, Result]], int]:
+    """Return every analysis of a graph or recording with what it finds, and how many are left.
 
     Analyses of a pair are left out: they need a second graph.
+
+    Parameters
+    ----------
+    context : Context
+    patience_s : float
+        After that no further analysis is begun; what was computed is kept for the next call. The
+        one that the view names comes first.
     """
     state, store = context.state, context.store
     place = (state.recording, state.graph, state.body)
-    found = {}
-    for name, entry in analyses().items():
+    until = time.monotonic() + patience_s
+    known = {
+        name: entry
+        for name, entry in analyses().items()
+        if entry.scope in (Scope.GRAPH, Scope.RECORDING)
+    }
+    found: dict[str, tuple[Analysis, Result]] = {}
+    for name in sorted(known, key=lambda name: name != state.view):
+        if found and time.monotonic() > until:
+            break
+        entry = known[name]
         if entry.scope is Scope.GRAPH:
             found[name] = (entry, store.result(*place, name, state.executable))
-        elif entry.scope is Scope.RECORDING:
+        else:
             found[name] = (entry, store.recording_result(state.recording, name))
-    return found
+    return {name: found[name] for name in known if name in found}, len(known) - len(found)
 
 
 def layout(context: Context) -> Component:
@@ -48,13 +73,22 @@ def layout(context: Context) -> Component:
     LookupFailed
         There is no such graph.
     """
-    found = results(context)
+    return view(*_parts(context))
+
+
+def _parts(context: Context) -> tuple[list[Any], list[Any], bool]:
+    """Return the list, the result that is shown, and whether all analyses were run."""
+    found, left = results(context, PATIENCE_S)
     chosen = context.state.view
     names = ranked(found)
     if chosen not in found:
         chosen = names[0] if names else ""
-    items = [item(name, *found[name], here=name == chosen) for name in names]
-    return view(items, detail(context, *found[chosen]) if chosen else [])
+    items: list[Any] = [item(name, *found[name], here=name == chosen) for name in names]
+    if left:
+        items.append(
+            html.P(f"{text.counted(left, 'analysis', 'analyses')} to come …", role="status")
+        )
+    return items, detail(context, *found[chosen]) if chosen else [], not left
 
 
 def ranked(found: dict[str, tuple[Analysis, Result]]) -> list[str]:
@@ -68,13 +102,14 @@ def ranked(found: dict[str, tuple[Analysis, Result]]) -> list[str]:
     return sorted(found, key=rank)
 
 
-def view(items: list[Any], shown: list[Any]) -> Component:
+def view(items: list[Any], shown: list[Any], done: bool) -> Component:
     """Return the page around its list and the result that is shown."""
     return html.Div(
         className="analyses-page",
         children=[
             html.Nav(items, id=AnalysesPage.LIST, className="analyses-list"),
-            html.Article(shown, className="analysis"),
+            html.Article(shown, id=AnalysesPage.SHOWN, className="analysis"),
+            dcc.Interval(id=AnalysesPage.TICK, interval=TICK_MS, disabled=done),
         ],
     )
 
@@ -132,7 +167,26 @@ def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
 
 def skeleton() -> Component:
     """Return the page with every id that is always there."""
-    return view([], [])
+    return view([], [], done=True)
+
+
+def register(app: Dash, store: Store, prefix: str) -> None:
+    """Add the callback that goes on with the analyses of a large graph."""
+
+    @app.callback(
+        Output(AnalysesPage.LIST, "children"),
+        Output(AnalysesPage.SHOWN, "children"),
+        Output(AnalysesPage.TICK, "disabled"),
+        Input(AnalysesPage.TICK, "n_intervals"),
+        State(Shell.PLACE, "data"),
+        State(Shell.CONTEXT, "data"),
+        prevent_initial_call=True,
+    )
+    def go_on(ticks: int | None, place: Any, filled: Any) -> Any:
+        context = Context(store, stored(place, filled), prefix)
+        items, shown, done = _parts(context)
+        # Who reads a result that the address names is not disturbed.
+        return items, no_update if context.state.view else shown, done
 
 
 PAGE = Page(
@@ -145,4 +199,5 @@ PAGE = Page(
     place=("page", "recording", "graph", "body", "view", "executable"),
     layout=layout,
     skeleton=skeleton,
+    register=register,
 )

@@ -16,6 +16,7 @@ from capture.model import Body, Graph, Kernel, Recording, Topology
 from capture.timings import Timings
 from graphviz_app import profiling, result_text, timing_facts
 from graphviz_app.app import create_app
+from graphviz_app.context import Context
 from graphviz_app.figures import series, time_colourings
 from graphviz_app.figures.replay import bars_of, encode_replay, idle_of
 from graphviz_app.figures.scene import decode_scene
@@ -23,6 +24,8 @@ from graphviz_app.format import ABSENT
 from graphviz_app.ids import KernelsPage
 from graphviz_app.kernel_rows import KernelNodes, block
 from graphviz_app.node_times import NodeTimes
+from graphviz_app.pages import analyses as analyses_page
+from graphviz_app.state import ViewState
 from graphviz_app.store import Store
 from graphviz_app.subjects import shown_timings, subject_of
 from tests.helpers import synthetic
@@ -410,3 +413,22 @@ def test_a_search_finds_the_nodes_that_an_analysis_marks(app: dash.Dash, store: 
     assert answer["matches"]["data"]["indices"] == sorted(marks)
     content = json.dumps(page_at(app, "/analyses", "?graph=train.py:layers%230&view=critical_path"))
     assert "search=marks:critical_path" in content
+
+
+def test_analyses_of_a_large_graph_come_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Store([("run", synthetic.typical())])
+    key = next(iter(store.get("").recording.graphs))
+    context = Context(store, ViewState("analyses", "run", key, view="what_if"))
+    some, left = analyses_page.results(context, 0.0)
+    assert list(some) == ["what_if"], "the one that is asked for comes first"
+    assert left > 10
+    monkeypatch.setattr(analyses_page, "PATIENCE_S", 0.0)
+    shown = str(analyses_page.layout(context))
+    assert f"{left} analyses to come" in shown
+    assert "disabled=False" in shown
+    monkeypatch.setattr(analyses_page, "PATIENCE_S", 600.0)
+    whole = str(analyses_page.layout(context))
+    assert "to come" not in whole
+    assert "disabled=True" in whole
