@@ -2,10 +2,11 @@
 
 ``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 9] [--out FILE]`` needs a GPU.
 
-Both captures are recorded; the peer is recording without origins. ``until_end`` is from the begin
-of the capture until its end is asked for: what origins add there is in the way of the script.
-``whole`` includes the end, reading the graph and writing both to the journal. Replays of the two
-graphs take turns as well, untraced.
+Both observers of operators are measured: the one in C++, and the one in Python that takes its place
+where it cannot be compiled. Both captures are recorded; the peer is recording without origins.
+``until_end`` is from the begin of the capture until its end is asked for: what origins add there is
+in the way of the script. ``whole`` includes the end, reading the graph and writing both to the
+journal. Replays of the two graphs take turns as well, untraced.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from capture.recorder.origins.settings import OBSERVER
 
 GOAL_US_A_NODE = 13
 SIZE = 2_500
@@ -96,16 +99,32 @@ def chain(nodes: int) -> Callable[[], Any]:
 
 
 class Bench:
-    """Captures with and without origins in one process, both recorded."""
+    """Captures with and without origins in one process, both recorded.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    observer : str
+        ``"native"`` or ``"python"``.
+    """
+
+    def __init__(self, observer: str) -> None:
         import torch
 
         from capture.recorder import process
+        from capture.recorder.torch_origins_capture import OriginSource
 
         self.torch = torch
         self.session = process.session()
-        self.source = self.session.origin_source
+        os.environ[OBSERVER] = observer
+        self.source: Any = OriginSource()
+        self.source.prepare()
+        watcher = self.source._watcher
+        if watcher.observer.name != observer:
+            raise SystemExit(f"no {observer} observer here: {watcher.not_native}")
+
+    def close(self) -> None:
+        """Give the operators back, for the next observer."""
+        self.source._watcher.close()
 
     def capture(self, work: Callable[[], Any], origins: bool) -> tuple[float, float, Any]:
         """Return (until the end is asked for, whole) in microseconds, and the graph."""
@@ -122,7 +141,7 @@ class Bench:
                 graph.capture_end()
                 end_s = time.perf_counter()
         finally:
-            self.session.origin_source = self.source
+            self.session.origin_source = None
         return (until_s - start_s) * 1e6, (end_s - start_s) * 1e6, graph
 
     def measure(self, name: str, work: Callable[[], Any], nodes: int, rounds: int) -> Any:
@@ -206,8 +225,9 @@ def main() -> None:
 
     few = max(3, arguments.rounds // 3)
     cases = [
-        (name, make, size, arguments.rounds if size == SIZE else few)
+        (observer, name, make, size, arguments.rounds if size == SIZE else few)
         for size in arguments.nodes
+        for observer in ("native", "python")
         for name, make in (
             ("forward", model_forward),
             ("training step", training_step),
@@ -215,24 +235,29 @@ def main() -> None:
         )
     ]
     rows: list[dict[str, Any]] = []
-    for name, make, size, rounds in cases:
+    for observer, name, make, size, rounds in cases:
+        if observer == "python" and size != SIZE:
+            continue  # it takes the place of the other one where that cannot be compiled
         work = make(size)
         warm_up(work)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "count.cgl"
+            bench = Bench(observer)
             with capture.record(path):
-                bench = Bench()
                 bench.capture(work, False)
             nodes = count_nodes(path)[-1]
             with capture.record(Path(folder) / "run.cgl"):
-                bench = Bench()
-                row = bench.measure(name, work, nodes, rounds)
+                row = {"observer": observer, **bench.measure(name, work, nodes, rounds)}
                 if size == SIZE:
                     row |= bench.replays(work, arguments.replays, 3)
+            bench.close()
         rows.append(row)
         more = row["until_end_us"]["more_us_a_node"]
         print(json.dumps(row), flush=True)
-        print(f"{name}, {nodes} nodes: {more} us a node more (goal {GOAL_US_A_NODE})", flush=True)
+        print(
+            f"{observer}: {name}, {nodes} nodes: {more} us a node more (goal {GOAL_US_A_NODE})",
+            flush=True,
+        )
     document = {
         "benchmark": "origins",
         **environment(),
