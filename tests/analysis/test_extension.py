@@ -29,67 +29,12 @@ from capture.analysis import (
 )
 from capture.errors import GraphLensError, LookupFailed
 from capture.model import EvidenceKind, Metadata, Recording
+from capture.registry import discover
 from tests.analysis.graphs import GPU, graph_of, kernel, subject_of, timings_of, with_loop
 
-OF_RECORDINGS = {
-    "identical_workspaces",
-    "overwritten_outputs",
-    "pinned_pools",
-    "rebound_storage",
-    "shared_workspaces",
-    "replay_curve",
-    "outside_graphs",
-    "compiler_coverage",
-    "memory_steps",
-    "pool_owners",
-    "freed_later",
-    "baked_scalars",
-}
-"""Analyses of whole recordings; those of a graph get each of the subjects below."""
-OWN = {
-    "identical_workspaces",
-    "overwritten_outputs",
-    "pinned_pools",
-    "rebound_storage",
-    "shared_workspaces",
-    "data_flow",
-    "edges_without_data",
-    "baked_scalars",
-    "empty_graph",
-    "guilty_node",
-    "host_functions",
-    "memory_nodes",
-    "one_node_graphs",
-    "random_state",
-    "record_stream",
-    "host_memory",
-    "memory_steps",
-    "pool_owners",
-    "freed_later",
-    "pointed_at",
-    "pools",
-    "stale_pointers",
-    "unordered_writes",
-    "by_module",
-    "by_operator",
-    "by_source",
-    "copy_bandwidth",
-    "critical_path",
-    "idle_gaps",
-    "kernel_families",
-    "launch_bound",
-    "node_costs",
-    "removals",
-    "replay_cost",
-    "replay_curve",
-    "outside_graphs",
-    "compiler_coverage",
-    "missed_overlap",
-    "occupancy",
-    "small_kernel_chains",
-    "what_if",
-    "width",
-}
+OWN: dict[str, Analysis] = discover("capture.analysis", "ANALYSIS", Analysis)
+OF_GRAPHS = [name for name, entry in OWN.items() if entry.scope is Scope.GRAPH]
+"""They get each of the subjects below."""
 
 
 @pytest.fixture
@@ -139,10 +84,9 @@ def subjects() -> dict[str, Subject]:
 
 
 def test_every_own_analysis_is_found_and_described() -> None:
-    found = analyses()
-    assert set(found) >= OWN
-    for name in OWN:
-        entry = found[name]
+    assert set(analyses()) >= set(OWN)
+    for name, entry in OWN.items():
+        assert entry.name == name
         assert entry.title
         assert entry.description.endswith(".")
         for argument in entry.arguments:
@@ -151,7 +95,7 @@ def test_every_own_analysis_is_found_and_described() -> None:
 
 
 @pytest.mark.parametrize("case", subjects())
-@pytest.mark.parametrize("name", sorted(OWN - OF_RECORDINGS))
+@pytest.mark.parametrize("name", OF_GRAPHS)
 def test_every_analysis_answers_on_every_graph(name: str, case: str) -> None:
     result = run_analysis(name, subjects()[case])
     assert result.title
@@ -276,7 +220,7 @@ def test_foreign_entries_appear_and_broken_ones_cost_only_themselves(
     assert "expected an Analysis" in run_analysis("not_one", subject).absent_reason
     assert "there already" in run_analysis("twice", subject).absent_reason
     assert found["width"].title == "Width"
-    assert set(found) == OWN | {"foreign", "gone", "not_one", "twice"}
+    assert set(found) == set(OWN) | {"foreign", "gone", "not_one", "twice"}
 
 
 FOREIGN = Analysis(

@@ -156,5 +156,5 @@ def test_a_folder_is_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(LookupFailed, match="cgl, dot, driver-dot, json, node-link"):
+    with pytest.raises(LookupFailed, match=", ".join(formats.formats())):
         formats.format_named("nope")
