@@ -6,6 +6,7 @@ as origins are, and reads what the recorder does not: the addresses of inputs an
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -53,7 +54,13 @@ class TensorLog:
     graphs: dict[str, Captured] = field(default_factory=dict)
 
     def install(self) -> None:
-        """Stand around the recorder's watching of operators, for the rest of the process."""
+        """Stand around the recorder's watching of operators, for the rest of the process.
+
+        They are watched in Python then: what is compiled cannot be stood around.
+        """
+        from capture.recorder.origins.settings import OBSERVER
+
+        os.environ[OBSERVER] = "python"
         from capture.recorder import torch_origins, torch_origins_capture, torch_origins_fallback
         from capture.recorder.origins.fill import fill
         from capture.recorder.torch_origins_reading import hide_from_compiler
@@ -96,11 +103,14 @@ class TensorLog:
             return plain_build(self, key, handles)
 
         log = self
-        replaced: Any = torch_origins
-        replaced.make_kernel = make_kernel
-        replaced.Watcher.note_launch = note_launch
-        other: Any = torch_origins_capture
-        other.CaptureOrigins.build = build
+        for place, name, new in (
+            (torch_origins_fallback, "make_kernel", make_kernel),
+            (torch_origins.Watcher, "note_launch", note_launch),
+            (torch_origins_capture.CaptureOrigins, "build", build),
+        ):
+            if not hasattr(place, name):
+                raise AttributeError(f"the recorder has no {name} to stand around any more")
+            setattr(place, name, new)
 
 
 def _watched(watcher: Any) -> Any:
