@@ -11,12 +11,13 @@ import pytest
 from capture.origins import PHASES, Origins
 from capture.recorder.frame_locals import variable
 from capture.recorder.origins import labels
+from capture.recorder.origins.columns import common
 from capture.recorder.origins.context import Context, Provenance
 from capture.recorder.origins.fill import fill
 from capture.recorder.origins.log import FIRST_LAUNCH, WIDTH, Launch, Log, Row
 from capture.recorder.origins.modules import Modules
 from capture.recorder.origins.stacks import Base, Stacks, kind_of
-from capture.recorder.origins.tables import build, common
+from capture.recorder.origins.tables import build
 
 FIRST, SECOND = 0x10, 0x20
 """Streams."""

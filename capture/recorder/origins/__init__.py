@@ -10,6 +10,7 @@
     calls    what an operator was called with
     context  what the numbers of a log stand for
     fill     which row each node belongs to
+    columns  what a row says of its nodes
     tables   a log becomes :class:`~capture.origins.Origins`
 
 Nothing here imports torch; ``torch_origins.py`` beside this package feeds it.
