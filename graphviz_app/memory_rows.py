@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from capture.analysis.block_roles import block_roles
 from capture.analysis.pointed_at import absolute, allocated_at, argument_of, where
 from capture.analysis.stale_pointers import fault
 from capture.analysis.subject import Subject
@@ -37,6 +38,10 @@ class Row:
     name: str
     where: str
     allocated_at: str
+    device: int | None = None
+    """Only where it is not the graph's."""
+    role: str = ""
+    """What a block without a name is to the graph, as far as that can be told."""
     nodes: list[str] = field(default_factory=list)
     """Paths of the nodes that point into it, in creation order."""
 
@@ -48,6 +53,7 @@ def rows_of(memory: MemoryMap, subject: Subject | None = None) -> list[Row]:
     found: list[Row] = []
     blocks, segments = memory.blocks, memory.segments
     if blocks is not None and segments is not None:
+        here = device_of(memory)
         told_of: dict[tuple[int, int], tuple[str, str, str, str]] = {}
         lines: dict[int, str] = {}
         for at, address in enumerate(blocks.address):
@@ -80,7 +86,11 @@ def rows_of(memory: MemoryMap, subject: Subject | None = None) -> list[Row]:
                     line,
                 )
             )
+            if segments.device and segments.device[segment] != here:
+                found[-1].device = segments.device[segment]
     by_start = {row.address: row for row in found}
+    for address, role in (block_roles(subject) if subject is not None else {}).items():
+        by_start[address].role = role
     for pointer in subject.pointers if subject is not None else ():
         place = pointer.place
         if place.kind == "block":
@@ -103,6 +113,14 @@ def rows_of(memory: MemoryMap, subject: Subject | None = None) -> list[Row]:
         if not row.nodes or row.nodes[-1] != path:
             row.nodes.append(path)
     return found
+
+
+def device_of(memory: MemoryMap) -> int | None:
+    """Return the device that need not be told: the graph's, or the only one; ``None`` for none."""
+    if isinstance(memory, Memory) and memory.device is not None:
+        return memory.device
+    devices = set(memory.segments.device) if memory.segments is not None else set()
+    return devices.pop() if len(devices) == 1 else None
 
 
 def pool_text(pool: tuple[int, int], own: tuple[int, int] | None = None) -> str:
@@ -135,8 +153,19 @@ def blocks_of(subject: Subject, position: int) -> list[tuple[int, str, str]]:
     return list(found.values())[:MOST_IN_PANEL]
 
 
-def node_section(subject: Subject, position: int) -> Section | None:
-    """Return what a node points at; ``None`` where memory was not looked at."""
+def node_section(
+    subject: Subject, position: int, roles: Mapping[int, str] | None = None
+) -> Section | None:
+    """Return what a node points at; ``None`` where memory was not looked at.
+
+    Parameters
+    ----------
+    subject : Subject
+    position : int
+    roles : mapping of int to str
+        Of blocks without a name, by first address.
+    """
+    roles = roles or {}
     memory = subject.memory
     if memory is None:
         return None
@@ -144,7 +173,7 @@ def node_section(subject: Subject, position: int) -> Section | None:
     if not held:
         return Section("Memory", absent="It holds no number that may be an address.")
     rows = [_pointer_row(memory, item) for item in held[:MOST_IN_PANEL]]
-    notes = [_note(memory, item) for item in held[:MOST_IN_PANEL]]
+    notes = [_note(memory, item, roles) for item in held[:MOST_IN_PANEL]]
     facts = []
     if len(held) > MOST_IN_PANEL:
         facts = [Fact("", f"The first {MOST_IN_PANEL} of {text.count_text(len(held))} addresses.")]
@@ -169,11 +198,11 @@ def _pointer_row(memory: Memory, item: Pointer) -> tuple[str, ...]:
     return which, name, f"{word.address - place.start:,}"
 
 
-def _note(memory: Memory, item: Pointer) -> str:
+def _note(memory: Memory, item: Pointer, roles: Mapping[int, str]) -> str:
     word, place = item
     words = [argument_of(item)] if word.role == "argument" else []
-    if place.name:
-        words.append(place.name)
+    if place.name or place.start in roles:
+        words.append(place.name or roles[place.start])
     words.append(where(place, memory.pool) if place.kind != "unresolved" else "not known")
     if place.size_bytes:
         words[-1] += f", {text.bytes_text(place.size_bytes)}"
@@ -197,9 +226,10 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
             {
                 "id": address,
                 "address": address,
-                "name": row.name,
+                "name": row.name or row.role,
                 "size": row.size_bytes,
-                "where": row.where,
+                "where": row.where
+                + (f", on device {row.device}" if row.device is not None else ""),
                 "pool": row.pool,
                 "nodes": len(row.nodes),
                 "first": row.nodes[0] if row.nodes else "",

@@ -7,6 +7,7 @@ import json
 from dash import html
 from dash.development.base_component import Component
 
+from capture.analysis.block_roles import block_roles
 from capture.errors import FormatError
 from capture.model import GraphInfo, Node, Recording
 
@@ -149,7 +150,12 @@ def pointing(context: Context, position: int) -> Children:
         subject = context.store.subject(state.recording, state.graph, state.body, state.executable)
     except FormatError:
         return []  # the section of timings says what is damaged
-    section = memory_rows.node_section(subject, position)
+    roles = context.store.remember(
+        ("block roles", state.recording, state.graph, state.body, state.executable),
+        lambda: block_roles(subject),
+        lambda found: 200 * len(found),
+    )
+    section = memory_rows.node_section(subject, position, roles)
     if section is None:
         return []
     found = sections([section])

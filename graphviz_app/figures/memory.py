@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from capture.analysis.block_roles import TEMPORARY
 from capture.analysis.pointed_at import allocated_at
 from capture.memory.lifetimes import lifetimes
 from capture.memory_map import MemoryMap
 
 from .. import format as text
-from ..memory_rows import Row, pool_text
+from ..memory_rows import Row, device_of, pool_text
 
 FREE = "rgba(128,136,150,0.3)"
 """Lets the ground shine through: it stays back in both themes."""
@@ -57,8 +58,9 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
         key=lambda at: (kinds.get(at) != "own", -segments.size_bytes[at], segments.address[at]),
     )
     shown = {at: place for place, at in enumerate(order[:MOST_SEGMENTS])}
-    own = getattr(memory, "pool", None)
+    own, here = getattr(memory, "pool", None), device_of(memory)
     labels = [
+        f"{_device(segments.device[at] if segments.device else here, here)}"
         f"{pool_text(memory.pools[segments.pool[at]], own)} · "
         f"{text.bytes_text(segments.size_bytes[at])}"
         for at in shown
@@ -85,6 +87,10 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
+def _device(device: int | None, here: int | None) -> str:
+    return "" if device == here else f"device {device} · "
+
+
 def _pieces(rows: Sequence[Row]) -> list[tuple[str, int, int, int, str]]:
     """Return (group, segment, start, end, hover text), neighbours merged where there are many."""
     found: list[tuple[str, int, int, int, str]] = []
@@ -101,11 +107,16 @@ def _pieces(rows: Sequence[Row]) -> list[tuple[str, int, int, int, str]]:
     return found
 
 
+def _role(row: Row) -> str:
+    """Return a role short enough for an axis; a temporary is better told by its address."""
+    return row.role.partition(",")[0] if row.role != TEMPORARY else ""
+
+
 def _hover(row: Row) -> str:
     lines = [
         f"{text.address_text(row.address)}, {text.bytes_text(row.size_bytes)}",
         row.where,
-        row.name,
+        row.name or row.role,
         f"allocated at {row.allocated_at}" if row.allocated_at else "",
         f"{text.counted(len(row.nodes), 'node')} point into it" if row.nodes else "",
     ]
@@ -146,7 +157,7 @@ def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
         layout["xaxis"]["dtick"] = 1
     layout["xaxis"]["title"] = {"text": "node, in creation order", **AXIS_TITLE}
     names = [
-        (row.name.rpartition(": ")[2][-24:] or text.address_text(row.address))
+        (row.name.rpartition(": ")[2][-24:] or _role(row) or text.address_text(row.address))
         + f" · {text.bytes_text(row.size_bytes)}"
         for row in largest
     ]

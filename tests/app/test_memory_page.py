@@ -24,7 +24,7 @@ from graphviz_app.figures.memory_pool import MOST_POINTS, pool_figure
 from graphviz_app.figures.memory_steps import STEPS, steps_figure
 from graphviz_app.flow_route import HOW, encode, encoded
 from graphviz_app.ids import Shell
-from graphviz_app.memory_rows import blocks_of, node_section, rows_of
+from graphviz_app.memory_rows import blocks_of, node_section, rows_of, table
 from graphviz_app.store import Store
 from tests.app.test_app import details_at, page_at
 from tests.helpers.synthetic_memory import (
@@ -64,6 +64,7 @@ def shown(app: dash.Dash, query: str, page: str = "/memory") -> str:
 def test_blocks_stand_with_tensor_owner_and_nodes(app: dash.Dash) -> None:
     content = shown(app, "?recording=run")
     assert "Net: weight" in content
+    assert "output, or kept by the script" in content
     assert "train.py:12 make" in content
     assert "block:0x7f0000000000" in content
     assert "took 4 KiB more from the driver" in content
@@ -102,7 +103,7 @@ def test_a_node_tells_its_memory(app: dash.Dash) -> None:
     details = details_at(app, page="graph", recording="run", graph=KEY, node=1)
     assert "Net: weight" in details
     assert "common pool, allocated, 512 B" in details
-    assert "graph's pool, free after the capture" in details
+    assert r"temporary \u00b7 graph's pool, free after the capture" in details
     assert "Nodes of the same memory" in details
     assert "2 nodes" in details
 
@@ -218,6 +219,18 @@ def test_every_byte_of_a_segment_is_drawn_once() -> None:
     assert widths == pytest.approx({0: 1.0, 1: 1.0})
     # The graph's own pool comes first.
     assert figure["layout"]["yaxis"]["ticktext"][0].startswith("graph's (1, 0)")
+
+
+def test_memory_of_another_device_says_so() -> None:
+    made = memory()
+    assert made.segments is not None
+    made.segments.device[0] = 1
+    rows = rows_of(made, Subject(graph([kernel(SCALE, BASE + 8, 0, POOL)]), memory=made))
+    assert {row.device for row in rows if row.segment == 0} == {1}
+    assert {row.device for row in rows if row.segment == 1} == {None}
+    assert table(rows)[0]["where"] == "common pool, allocated, on device 1"
+    labels = address_map(made, rows)["layout"]["yaxis"]["ticktext"]
+    assert [label.startswith("device 1 · ") for label in labels] == [False, True]
 
 
 def test_use_goes_from_the_first_to_the_last_node() -> None:
