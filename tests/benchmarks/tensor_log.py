@@ -63,8 +63,10 @@ class TensorLog:
         os.environ[OBSERVER] = "python"
         from capture.recorder import torch_origins, torch_origins_capture, torch_origins_fallback
         from capture.recorder.origins.fill import fill
+        from capture.recorder.origins.settings import OBSERVER
         from capture.recorder.torch_origins_reading import hide_from_compiler
 
+        os.environ[OBSERVER] = "python"  # the one in C++ hands over no tensor
         plain_kernel = torch_origins_fallback.make_kernel
         plain_launch = torch_origins.Watcher.note_launch
         plain_build = torch_origins_capture.CaptureOrigins.build
