@@ -10,26 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from .banded import banded
+from .costs import GAP, RELATED, UNRELATED, Ints, Pairs, Relations, Runs
 from .windows import Windows
-
-Ints = npt.NDArray[np.int64]
-
-GAP = 2
-"""Cost of a key that only one side has."""
-RELATED = 1
-"""Cost of a pair whose keys differ and are related."""
-UNRELATED = 3
-"""Cost of any other pair: less than a gap on each side, more than one."""
 
 LAG = 6_000
 """Diagonals that lie this far behind the furthest one, in keys of both sides, are given up."""
 WIDEST = 1_024
 """Most diagonals that are followed at a time."""
 PATIENCE = 20_000
-"""Cost after which only `NARROW` diagonals are followed: such sequences have little in common."""
-NARROW = 64
+"""Cost after which the rest is aligned within a band: such sequences have little in common."""
 
 _NOWHERE = -(1 << 40)
 
@@ -75,7 +66,7 @@ class _Front(NamedTuple):
 _EMPTY = _Front(0, np.empty(0, dtype=np.int64))
 
 
-def pair(before: Ints, after: Ints, relations: list[tuple[Ints, Ints]]) -> Pairing:
+def pair(before: Ints, after: Ints, relations: Relations) -> Pairing:
     """Lay two sequences side by side.
 
     Parameters
@@ -94,7 +85,8 @@ def pair(before: Ints, after: Ints, relations: list[tuple[Ints, Ints]]) -> Pairi
     -----
     O((n + m) log n) for hashes, then a step per unit of cost, each over at most `WIDEST`
     diagonals. The cost is the least possible unless its path left the diagonals that were
-    followed, see `LAG` and `WIDEST`.
+    followed, see `LAG` and `WIDEST`, or is more than `PATIENCE`: from the place that had come
+    furthest by then on, it is the least within a band, see :mod:`.banded`.
 
     Examples
     --------
@@ -131,13 +123,7 @@ def _spread(runs: list[tuple[int, int]]) -> Ints:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
-Runs = list[tuple[int, int, int]]
-Pairs = list[tuple[int, int]]
-
-
-def _middle(
-    before: Ints, after: Ints, relations: list[tuple[Ints, Ints]]
-) -> tuple[Runs, Pairs, Pairs]:
+def _middle(before: Ints, after: Ints, relations: Relations) -> tuple[Runs, Pairs, Pairs]:
     """Return runs of equal keys, related pairs and unrelated pairs; none touches another's key."""
     if not len(before) or not len(after):
         return [], [], []
@@ -145,8 +131,26 @@ def _middle(
     fronts = [_slid(_Front(0, np.zeros(1, dtype=np.int64)), windows, len(before), len(after))]
     goal = len(after) - len(before)
     while fronts[-1].at(goal) < len(before):
+        if len(fronts) > PATIENCE and len(fronts[-1].reach):
+            return _given_up(fronts, before, after, relations)
         fronts.append(_next(fronts, windows, before, after, relations))
-    return _traced(fronts, goal, before, after, relations)
+    return _traced(fronts, goal, len(before), before, after, relations)
+
+
+def _given_up(
+    fronts: list[_Front], before: Ints, after: Ints, relations: Relations
+) -> tuple[Runs, Pairs, Pairs]:
+    """Go the way that came furthest, and within a band from there on."""
+    last = fronts[-1]
+    best = int(np.argmax(2 * last.reach + np.arange(last.low, last.high + 1)))
+    i, diagonal = int(last.reach[best]), last.low + best
+    j = i + diagonal
+    runs, related, unrelated = _traced(fronts, diagonal, i, before, after, relations)
+    more = banded(before[i:], after[j:], [(one[i:], other[j:]) for one, other in relations])
+    runs += [(i + here, j + there, count) for here, there, count in more[0]]
+    related += [(i + here, j + there) for here, there in more[1]]
+    unrelated += [(i + here, j + there) for here, there in more[2]]
+    return runs, related, unrelated
 
 
 def _past(fronts: list[_Front], cost: int) -> _Front:
@@ -158,7 +162,7 @@ def _next(
     windows: Windows,
     before: Ints,
     after: Ints,
-    relations: list[tuple[Ints, Ints]],
+    relations: Relations,
 ) -> _Front:
     n, m = len(before), len(after)
     one, two, three = (_past(fronts, cost) for cost in (RELATED, GAP, UNRELATED))
@@ -182,8 +186,7 @@ def _next(
         chosen = open_[fits]
         reach[chosen] = np.maximum(reach[chosen], here[chosen] + 1)
     reach[(reach < 0) | (reach > n) | (reach + diagonals > m)] = _NOWHERE
-    widest = WIDEST if len(fronts) < PATIENCE else NARROW
-    return _trimmed(_slid(_Front(low, reach), windows, n, m), widest)
+    return _trimmed(_slid(_Front(low, reach), windows, n, m))
 
 
 def _slid(front: _Front, windows: Windows, n: int, m: int) -> _Front:
@@ -199,7 +202,7 @@ def _slid(front: _Front, windows: Windows, n: int, m: int) -> _Front:
     return front
 
 
-def _trimmed(front: _Front, widest: int) -> _Front:
+def _trimmed(front: _Front) -> _Front:
     """Give up diagonals at both ends that lie far behind."""
     reach = front.reach
     progress = 2 * reach + np.arange(front.low, front.low + len(reach))
@@ -208,8 +211,8 @@ def _trimmed(front: _Front, widest: int) -> _Front:
         return _EMPTY
     near = np.flatnonzero(progress >= best - LAG)
     start, end = int(near[0]), int(near[-1]) + 1
-    while end - start > widest:
-        spare = end - start - widest
+    while end - start > WIDEST:
+        spare = end - start - WIDEST
         if progress[start] <= progress[end - 1]:
             start += max(1, spare // 2)
         else:
@@ -219,17 +222,17 @@ def _trimmed(front: _Front, widest: int) -> _Front:
 
 def _traced(
     fronts: list[_Front],
-    goal: int,
+    diagonal: int,
+    reach: int,
     before: Ints,
     after: Ints,
-    relations: list[tuple[Ints, Ints]],
+    relations: Relations,
 ) -> tuple[Runs, Pairs, Pairs]:
-    """Walk back from the end to the start along the way that came furthest."""
+    """Walk back to the start from where a diagonal has come to."""
     runs: Runs = []
     related: Pairs = []
     unrelated: Pairs = []
-    cost, diagonal = len(fronts) - 1, goal
-    reach = len(before)
+    cost = len(fronts) - 1
     while cost:
         gap = fronts[cost - GAP] if cost >= GAP else _EMPTY
         inserted, deleted = gap.at(diagonal - 1), gap.at(diagonal + 1) + 1
@@ -258,7 +261,7 @@ def _traced(
     return runs[::-1], related[::-1], unrelated[::-1]
 
 
-def _fits(i: int, j: int, before: Ints, after: Ints, relations: list[tuple[Ints, Ints]]) -> bool:
+def _fits(i: int, j: int, before: Ints, after: Ints, relations: Relations) -> bool:
     if not (0 <= i < len(before) and 0 <= j < len(after)):
         return False
     return any(left[i] == right[j] and left[i] >= 0 for left, right in relations)
