@@ -58,9 +58,6 @@ class TensorLog:
 
         They are watched in Python then: what is compiled cannot be stood around.
         """
-        from capture.recorder.origins.settings import OBSERVER
-
-        os.environ[OBSERVER] = "python"
         from capture.recorder import torch_origins, torch_origins_capture, torch_origins_fallback
         from capture.recorder.origins.fill import fill
         from capture.recorder.origins.settings import OBSERVER
