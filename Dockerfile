@@ -16,6 +16,8 @@ COPY assets assets
 RUN python -m build --wheel --outdir /wheels
 
 FROM python:3.12-slim AS record
+# For what is compiled where it runs: our observer of operators, and Triton's launchers.
+RUN apt-get update && apt-get install -y --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
 # torch brings the CUDA runtime; the driver comes from the host.
 RUN wheel="$(ls /wheels/*.whl)" && pip install --no-cache-dir "${wheel}[cuda]" && rm -r /wheels
