@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..memory.cell_columns import links_between
+from ..memory.sorting import are_in, distinct
 from ..model import EvidenceKind
 from .base import Analysis, Column, Quantity, Result, Unit, rows_argument
 from .order import levels
@@ -56,18 +57,18 @@ def split(subject: Subject) -> Split | None:
 
     topology, count = subject.graph.topology, len(subject.graph)
     later, earlier = links_between(columns, rank)
-    data = later * count + earlier
+    data = distinct(later * count + earlier)
     place = numpy.array(rank, dtype=numpy.int64)
     source = numpy.array(topology.source, dtype=numpy.int64)
     target = numpy.array(topology.target, dtype=numpy.int64)
     edge = place[target] * count + place[source]
-    shared = numpy.isin(edge, data)
+    shared = are_in(edge, data)
     seen = numpy.zeros(count, dtype=bool)
     seen[list(subject.accesses.seen)] = True
     both = seen[source] & seen[target]
     without = numpy.nonzero(~shared & both)[0].tolist()
-    unknown = numpy.unique(edge[~shared & ~both])
-    links = numpy.unique(numpy.concatenate([data, unknown]))
+    unknown = distinct(edge[~shared & ~both])
+    links = numpy.sort(numpy.concatenate([data, unknown]))
     return Split(
         len(edge) - len(unknown),
         [(topology.source[at], topology.target[at]) for at in without],

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..memory.accesses import Access, Accesses, accesses
-from ..memory.cell_columns import MANY, CellColumns, columns_of
-from ..memory.flow import Cells, Flow, cells_of, flows_of
+from ..memory.cell_columns import CellColumns, columns_of
+from ..memory.flow import Cells, Flow, cells_of, flows_of, large_cells
 from ..memory.pointers import Place, Pointer, distinct_places, resolve
 from ..memory.twins import judge, settle
 from ..memory.words import words
@@ -137,30 +137,32 @@ class TouchedGraph(OrderedGraph):
     @cached_property
     def cells(self) -> Cells | None:
         """Pieces of memory with what touches them in order; ``None`` when edges form a cycle."""
-        rank, groups = self.rank, self.accesses.groups
+        rank, found = self.rank, self.accesses
         if rank is None:
             return None
         # What a body touches comes after its graph, and belongs to the node that holds the body.
-        if not isinstance(rank, range) or self.graph.bodies:
-            groups = [sorted(group, key=lambda item: rank[item.node]) for group in groups]
+        in_order = isinstance(rank, range) and not self.graph.bodies
         with kept_objects():
+            if found.columns is not None and found.group is not None:
+                return large_cells(found.columns, found.group, None if in_order else rank)
+            groups = found.groups
+            if not in_order:
+                groups = [sorted(group, key=lambda item: rank[item.node]) for group in groups]
             return cells_of(groups)
 
     @cached_property
     def cell_columns(self) -> CellColumns | None:
         """:attr:`cells` as arrays; ``None`` when edges form a cycle."""
-        return columns_of(self.cells) if self.cells is not None else None
+        cells = self.cells
+        return cells and (cells.columns or columns_of(cells.held))
 
     @cached_property
     def flows(self) -> list[Flow]:
         """Who wrote what each node reads; empty when the edges form a cycle."""
-        cells = self.cells
-        if cells is None:
+        if self.cells is None:
             return []
-        is_large = sum(len(items) for _, items in cells.held) >= MANY
-        columns = self.cell_columns if is_large else None
         with kept_objects():
-            return flows_of(cells, len(self.graph), columns)
+            return flows_of(self.cells, len(self.graph))
 
     @cached_property
     def _flows_at(self) -> dict[int, tuple[list[Flow], list[Flow]]]:

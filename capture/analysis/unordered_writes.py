@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..memory.accesses import Access
 from ..memory.directions import WRITE
 from ..memory.flow import EXACT, Cells, clashes_of
+from ..memory.sorting import distinct
 from .base import Analysis, Cell, Column, Quantity, Result, Severity, Unit
 from .schedule import CYCLE
 from .subject import Subject
@@ -47,11 +48,15 @@ Pair = tuple[Access, Access]
 
 def across_chains(cells: Cells, chains: Sequence[int]) -> Cells:
     """Return the cells that nodes of several chains touch: of the others all are in order."""
-    held = [
-        (begin, items)
-        for begin, items in cells.held
-        if len({chains[item[0]] for item in items}) > 1
-    ]
+    columns = cells.columns
+    if columns is None:
+        held = [row for row in cells.held if len({chains[item[0]] for item in row[1]}) > 1]
+        return Cells(held, cells.whole)
+    import numpy
+
+    chain = numpy.array(chains, dtype=numpy.int64)[columns.items.node]
+    several = distinct(columns.cell[chain != chain[columns.first]])
+    held = [cells.held[cell] for cell in several.tolist()]
     return Cells(held, cells.whole)
 
 

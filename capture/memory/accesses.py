@@ -10,52 +10,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..memory_map import Events, Memory
 from ..model import Graph, Kernel
 from ..nodes.kernel import KernelPayload
 from ..writes import Writes
+from .access import NO_LIFE, Access
+from .access_groups import Accesses, joined
 from .addresses import Block, BlockMap
 from .directions import BOTH, INPUT, OUTPUT, READ, UNKNOWN, WRITE, Direction, Directions
 from .lifetimes import lifetimes
 from .plain_accesses import MANY, plain_accesses
 from .pointers import Pointer
 
-NO_LIFE = -1
+if TYPE_CHECKING:
+    import numpy
 
-
-class Access(NamedTuple):
-    """Bytes that a node touches."""
-
-    node: int
-    """Position; of what is inside a body, that of the node that holds it."""
-    start: int
-    end: int
-    does: int
-    """What it is believed to do, see :class:`~capture.memory.directions.Direction`."""
-    may: int
-    how: str
-    guess: bool
-    """Whether the word may be a number that only looks like an address."""
-    life: int = NO_LIFE
-    """Which allocation of the history it lies in: memory that is used again is another one."""
-
-
-class Accesses(NamedTuple):
-    """All that the nodes of one level touch.
-
-    Attributes
-    ----------
-    groups : list of list of Access
-        Accesses to memory that no other group touches, in creation order.
-    seen : set of int
-        Nodes with any.
-    """
-
-    groups: list[list[Access]]
-    seen: set[int]
+    Array = numpy.ndarray[Any, Any]
 
 
 def accesses(
@@ -90,23 +62,13 @@ def accesses(
     if len(held) < MANY or measured.any:
         for _, key, access in _closely(held, range(len(held)), kernels, memory, measured):
             groups[key].append(access)
-        return Accesses(
-            list(groups.values()), {item[0] for group in groups.values() for item in group}
-        )
+        return Accesses(list(groups.values()))
     own = memory.pool if memory is not None else None
-    chosen, fields = plain_accesses(graph, held, own, names or {}, kernels.ways)
-    make: Any = tuple.__new__
-    made: list[Access | None] = [None] * len(held)
-    for at, access in zip(chosen, map(make, repeat(Access), fields), strict=True):
-        made[at] = access
-    keys = [pointer[1][1] for pointer in held]
-    others = [at for at, access in enumerate(made) if access is None]
-    for at, key, access in _closely(held, others, kernels, memory, measured):
-        made[at], keys[at] = access, key
-    for key, found in zip(keys, made, strict=True):
-        if found is not None:
-            groups[key].append(found)
-    return Accesses(list(groups.values()), {item[0] for item in made if item is not None})
+    return joined(
+        *plain_accesses(graph, held, own, names or {}, kernels.ways),
+        lambda others: _closely(held, others, kernels, memory, measured),
+        len(held),
+    )
 
 
 def _closely(

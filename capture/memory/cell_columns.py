@@ -6,52 +6,126 @@ Says what the loops of :mod:`capture.memory.flow` say, in the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .access import PLACE_OF_HOW, Access, AccessColumns
 from .directions import READ, WRITE
+from .pieces import Divider
+from .sorting import is_new, order_of
 
 if TYPE_CHECKING:
     import numpy
 
-    from .flow import Cells
-
     Array = numpy.ndarray[Any, Any]
 
-MANY = 10_000
-"""Accesses from which on arrays are faster, numpy's import included."""
 POSSIBLE, EXACT, MEASURED, INFERRED = range(4)
 LABELS = ("possible", "exact", "measured", "inferred")
-_HOW = {"exact": 0, "measured": 1}
-_OTHER = 2
+_EXACT, _MEASURED = PLACE_OF_HOW["exact"], PLACE_OF_HOW["measured"]
 
 
 class CellColumns(NamedTuple):
-    """Accesses, cell by cell, each in the order that its cell has.
+    """Accesses as arrays, cell by cell, each in the order that its cell has.
 
     Attributes
     ----------
-    node, start, does, may, life : array of int
-        Fields of the access.
-    how : array of int
-        0 for exact, 1 for measured, 2 for others.
+    items : AccessColumns
     cell : array of int
-        Place of the cell.
-    first : array of int
-        Place of the first access of the same cell.
-    alike : array of bool
-        Whether all accesses of the cell begin where it begins.
+        Place of the cell that each is in.
+    bounds : array of int
+        By cell, the place of its first access; and how many accesses there are.
+    begin : array of int
+        By cell, its first byte; 0 where each access begins there itself.
     """
 
-    node: Array
-    start: Array
-    does: Array
-    may: Array
-    life: Array
-    how: Array
+    items: AccessColumns
     cell: Array
-    first: Array
-    alike: Array
+    bounds: Array
+    begin: Array
+
+    @property
+    def first(self) -> Array:
+        """By access, the place of the first one of its cell."""
+        return self.bounds[self.cell]
+
+
+class HeldCells(Sequence[tuple[int, Sequence[Access]]]):
+    """Cells of which the accesses are made when they are asked for."""
+
+    def __init__(self, columns: CellColumns) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns.begin)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        at %= len(self)
+        first, end = self._columns.bounds[at : at + 2].tolist()
+        return int(self._columns.begin[at]), self._columns.items.rows(first, end)
+
+
+def divide(columns: AccessColumns, group: Array, divider: Divider) -> CellColumns:
+    """Divide memory where accesses begin and end; what only one node touches is left out.
+
+    Parameters
+    ----------
+    columns : AccessColumns
+        Group after group, each in order.
+    group : array of int
+        By access, the number of its group.
+    divider : Divider
+        For groups in which ranges differ.
+    """
+    import numpy
+
+    new = is_new(group)
+    bounds = numpy.append(numpy.nonzero(new)[0], len(group))
+    inside = numpy.cumsum(new) - 1
+    differs = numpy.zeros(len(group), dtype=bool)
+    for column in (columns.start, columns.end):
+        differs |= column != column[bounds[inside]]
+    apart = numpy.bincount(inside, weights=differs, minlength=len(bounds) - 1) > 0
+    several = numpy.diff(bounds) > 1
+    alike = numpy.nonzero((several & ~apart)[inside])[0]
+    rows: list[tuple[int, int, int, int]] = []
+    for row in numpy.nonzero(several & apart)[0].tolist():
+        first, end = bounds[row : row + 2].tolist()
+        ranges = zip(
+            columns.start[first:end].tolist(), columns.end[first:end].tolist(), strict=True
+        )
+        for at, (byte, items) in enumerate(divider.pieces(list(ranges))):
+            rows += ((first + item, row, at, byte) for item in items)
+    more = numpy.array(rows, dtype=numpy.int64).reshape(-1, 4).T
+    none = numpy.zeros(len(alike), dtype=numpy.int64)
+    place, number, piece, begin = (
+        numpy.concatenate(pair)
+        for pair in zip((alike, inside[alike], none, none), more, strict=True)
+    )
+    order = numpy.lexsort((piece, number))
+    place, number, piece, begin = (column[order] for column in (place, number, piece, begin))
+    new = is_new(number) | is_new(piece)
+    return CellColumns(
+        columns.take(place),
+        numpy.cumsum(new) - 1,
+        numpy.append(numpy.nonzero(new)[0], len(place)),
+        begin[new],
+    )
+
+
+def columns_of(held: Sequence[tuple[int, Sequence[Access]]]) -> CellColumns:
+    """Return the accesses of cells as arrays."""
+    import numpy
+
+    lengths = [len(items) for _, items in held]
+    return CellColumns(
+        AccessColumns.of([item for _, items in held for item in items]),
+        numpy.repeat(numpy.arange(len(lengths)), lengths),
+        numpy.cumsum([0, *lengths]),
+        numpy.array([begin for begin, _ in held], dtype=numpy.int64),
+    )
 
 
 class Candidates(NamedTuple):
@@ -70,26 +144,6 @@ class Candidates(NamedTuple):
     label: Array
 
 
-def columns_of(cells: Cells) -> CellColumns:
-    """Return the accesses of all cells as arrays."""
-    import numpy
-
-    lengths = numpy.array([len(items) for _, items in cells.held], dtype=numpy.int64)
-    fields = list(zip(*chain.from_iterable(items for _, items in cells.held), strict=True))
-    fields = fields or [()] * 8
-    node, start, does, may, life, how = (
-        numpy.array(column, dtype=numpy.int64)
-        for column in (
-            *(fields[at] for at in (0, 1, 3, 4, 7)),
-            [_HOW.get(item, _OTHER) for item in fields[5]],
-        )
-    )
-    cell = numpy.repeat(numpy.arange(len(lengths)), lengths)
-    first = (numpy.cumsum(lengths) - lengths)[cell]
-    alike = numpy.array([not begin for begin, _ in cells.held], dtype=bool)[cell]
-    return CellColumns(node, start, does, may, life, how, cell, first, alike)
-
-
 def _last(found: Array, until: Array, first: Array) -> Array:
     """Return the last place up to `until` at which something was found, from `first` on; or -1."""
     import numpy
@@ -102,34 +156,36 @@ def candidates_of(columns: CellColumns) -> Candidates:
     """Return who may have written what is read, of cells whose accesses begin alike."""
     import numpy
 
-    node, first = columns.node, columns.first
+    items, first = columns.items, columns.first
+    node = items.node
     at = numpy.arange(len(node))
     # What a node reads it reads before it writes.
     begins = at == first
     begins[1:] |= node[1:] != node[:-1]
     before = numpy.maximum.accumulate(numpy.where(begins, at, 0)) - 1
-    writes = columns.may & WRITE > 0
-    surely = writes & (columns.does & WRITE > 0)
+    writes = items.may & WRITE > 0
+    surely = writes & (items.does & WRITE > 0)
     writer = _last(surely, before, first)
     between = _last(writes & ~surely, before, first)
     between = numpy.where(between > writer, between, -1)
-    reads = columns.alike & (columns.may & READ > 0)
-    known = (columns.does & READ > 0) & (between < 0)
+    reads = (columns.begin == 0)[columns.cell] & (items.may & READ > 0)
+    known = (items.does & READ > 0) & (between < 0)
     parts = []
     for number, one in enumerate((writer, between)):
         reader = numpy.nonzero(reads & (one >= 0))[0]
         other = one[reader]
-        here, there = columns.life[reader], columns.life[other]
+        here, there = items.life[reader], items.life[other]
         wanted = (node[other] != node[reader]) & ((here == there) | (here < 0) | (there < 0))
         reader, other = reader[wanted], other[wanted]
-        how, its = columns.how[reader], columns.how[other]
-        label = numpy.where((how == 0) & (its == 0), EXACT, INFERRED)
-        label = numpy.where((label != EXACT) & (how < _OTHER) & (its < _OTHER), MEASURED, label)
+        how, its = items.how[reader], items.how[other]
+        label = numpy.where((how == _EXACT) & (its == _EXACT), EXACT, INFERRED)
+        both = numpy.isin(how, (_EXACT, _MEASURED)) & numpy.isin(its, (_EXACT, _MEASURED))
+        label = numpy.where(both & (label != EXACT), MEASURED, label)
         label = numpy.where(known[reader] & (number == 0), label, POSSIBLE)
         order = 2 * reader + number
-        parts.append((order, node[other], node[reader], columns.start[reader], label))
+        parts.append((order, node[other], node[reader], items.start[reader], label))
     order, writer, reader, address, label = map(numpy.concatenate, zip(*parts, strict=True))
-    sorted_ = numpy.argsort(order, kind="stable")
+    sorted_ = order_of(order)
     return Candidates(
         order[sorted_] // 2, writer[sorted_], reader[sorted_], address[sorted_], label[sorted_]
     )
@@ -158,11 +214,12 @@ def links_between(columns: CellColumns, rank: Sequence[int]) -> tuple[Array, Arr
     """
     import numpy
 
-    at, first = numpy.arange(len(columns.node)), columns.first
-    here = columns.node
+    items, first = columns.items, columns.first
+    here = items.node
+    at = numpy.arange(len(here))
     if not isinstance(rank, range):
         here = numpy.array(rank, dtype=numpy.int64)[here]
-    writes = columns.may & WRITE > 0
+    writes = items.may & WRITE > 0
     writer = _last(writes, at - 1, first)
     after = numpy.nonzero(writer >= 0)[0]
     # Each that only reads is followed by the next one that writes.

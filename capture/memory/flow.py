@@ -11,17 +11,28 @@ which is the order in which the program meant them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, repeat
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .accesses import Access
-from .cell_columns import LABELS, Candidates, CellColumns, candidates_of, first_of_pairs
+from .access import Access, AccessColumns
+from .cell_columns import (
+    LABELS,
+    Candidates,
+    CellColumns,
+    HeldCells,
+    candidates_of,
+    divide,
+    first_of_pairs,
+)
 from .directions import READ, WRITE
+from .pieces import Divider
 
-MOST_STEPS = 1_000_000
-"""Steps over pieces of overlapping memory; more are not taken."""
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[Any, Any]
+
 EXACT = ("exact", "measured")
 
 
@@ -54,10 +65,12 @@ class Clash(NamedTuple):
 class Cells(NamedTuple):
     """Accesses by the piece of memory that they have in common."""
 
-    held: list[tuple[int, Sequence[Access]]]
+    held: Sequence[tuple[int, Sequence[Access]]]
     """First byte, and accesses in order; 0 for the first byte where each begins there itself."""
     whole: bool
     """Whether all overlaps were looked at."""
+    columns: CellColumns | None = None
+    """Of large graphs, all of it as arrays."""
 
 
 def cells_of(groups: Iterable[Sequence[Access]]) -> Cells:
@@ -71,53 +84,42 @@ def cells_of(groups: Iterable[Sequence[Access]]) -> Cells:
     Notes
     -----
     O(accesses) where ranges are equal or apart; where they overlap, one step for each piece that an
-    access covers, at most `MOST_STEPS` in all.
+    access covers, at most :data:`~capture.memory.pieces.MOST_STEPS` in all.
     """
     held: list[tuple[int, Sequence[Access]]] = []
-    steps = 0
-    whole = True
+    divider = Divider()
     for group in groups:
-        if len(group) < 2:
-            continue
-        _, start, stop, *_ = group[0]
-        count = len(group)
-        # Counted in C: most groups are alike.
-        if [item[2] for item in group].count(stop) == count and (
-            [item[1] for item in group].count(start) == count
-        ):
-            held.append((0, group))
-            continue
-        spans = sorted({item[1:3] for item in group})
-        if all(one[1] <= other[0] for one, other in pairwise(spans)):
-            held += _apart(group)
-            continue
-        ends = sorted({end for span in spans for end in span})
-        places = {span: (bisect_left(ends, span[0]), bisect_left(ends, span[1])) for span in spans}
-        steps += sum(last - first for first, last in (places[item[1:3]] for item in group))
-        if steps > MOST_STEPS:
-            whole = False
-            held += _apart(group)
-            continue
-        pieces: list[list[Access]] = [[] for _ in ends]
-        for item in group:
-            first, last = places[item[1:3]]
-            for piece in range(first, last):
-                pieces[piece].append(item)
-        held += (
-            (begin, items) for begin, items in zip(ends, pieces, strict=True) if len(items) > 1
-        )
-    return Cells(held, whole)
+        if len(group) > 1:
+            held += (
+                (begin, [group[at] for at in items])
+                for begin, items in divider.pieces([item[1:3] for item in group])
+            )
+    return Cells(held, divider.whole)
 
 
-def _apart(group: Sequence[Access]) -> list[tuple[int, Sequence[Access]]]:
-    """Divide accesses by where they begin alone."""
-    found: dict[int, list[Access]] = {}
-    for item in group:
-        found.setdefault(item[1], []).append(item)
-    return [(0, items) for items in found.values() if len(items) > 1]
+def large_cells(columns: AccessColumns, group: Array, rank: Sequence[int] | None) -> Cells:
+    """Divide memory as :func:`cells_of` does, all groups at once.
+
+    Parameters
+    ----------
+    columns : AccessColumns
+        Group after group.
+    group : array of int
+        By access, the number of its group.
+    rank : sequence of int, optional
+        Place of each node in the order in which accesses are to be, where they are in another.
+    """
+    import numpy
+
+    if rank is not None:
+        order = numpy.lexsort((numpy.array(rank, dtype=numpy.int64)[columns.node], group))
+        columns, group = columns.take(order), group[order]
+    divider = Divider()
+    found = divide(columns, group, divider)
+    return Cells(HeldCells(found), divider.whole, found)
 
 
-def flows_of(cells: Cells, count: int, columns: CellColumns | None = None) -> list[Flow]:
+def flows_of(cells: Cells, count: int) -> list[Flow]:
     """Return who wrote what each node reads, each pair of nodes once.
 
     Parameters
@@ -126,9 +128,8 @@ def flows_of(cells: Cells, count: int, columns: CellColumns | None = None) -> li
         With accesses in an order that the dependencies allow.
     count : int
         Nodes.
-    columns : CellColumns, optional
-        Of the cells; makes large graphs faster.
     """
+    columns = cells.columns
     if columns is None:
         found: dict[int, Flow] = {}
         for begin, items in cells.held:
@@ -139,13 +140,13 @@ def flows_of(cells: Cells, count: int, columns: CellColumns | None = None) -> li
     made = candidates_of(columns)
     # Where accesses only overlap, one after another.
     rows: list[tuple[int, int, int, int, int]] = []
-    places = numpy.cumsum([0, *(len(items) for _, items in cells.held)]).tolist()
-    for (begin, items), place in zip(cells.held, places, strict=False):
-        if begin:
-            rows += (
-                (place, writer, reader, address, LABELS.index(how))
-                for writer, reader, address, how in _flows(begin, items)
-            )
+    for cell in numpy.nonzero(columns.begin)[0].tolist():
+        begin, items = cells.held[cell]
+        place = int(columns.bounds[cell])
+        rows += (
+            (place, writer, reader, address, LABELS.index(how))
+            for writer, reader, address, how in _flows(begin, items)
+        )
     if rows:
         more = map(numpy.array, zip(*rows, strict=True))
         joined = [numpy.concatenate(pair) for pair in zip(made, more, strict=True)]

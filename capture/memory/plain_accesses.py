@@ -7,14 +7,19 @@ the same one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..model import Graph, Kernel
 from ..nodes.kernel import KernelPayload
+from .access import NO_LIFE, PLACE_OF_HOW, AccessColumns
 from .directions import UNKNOWN, Direction, Directions
 from .pointers import Place, Pointer
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[Any, Any]
 
 MANY = 10_000
 """Pointers from which on this is faster, numpy's import included."""
@@ -26,8 +31,8 @@ def plain_accesses(
     own: tuple[int, int] | None,
     names: Mapping[int, tuple[str, ...]],
     ways_of: Callable[[Kernel, tuple[str, ...]], Directions],
-) -> tuple[list[int], Iterable[tuple[Any, ...]]]:
-    """Return which pointers are plain, and the fields of the access that each of them is.
+) -> tuple[Array, Array, AccessColumns]:
+    """Return which pointers are plain, where their blocks begin, and the accesses that they are.
 
     Parameters
     ----------
@@ -53,24 +58,34 @@ def plain_accesses(
         return_index=True,
         return_inverse=True,
     )
-    usual, stop = _spots([places[at] for at in first.tolist()], own)
+    usual, start, stop = _spots([places[at] for at in first.tolist()], own)
     kernel = numpy.where(position >= 0, kernel_of[position], -1)
     known = numpy.array([word[5] is None for word in words], dtype=bool)
     chosen = numpy.nonzero((kernel >= 0) & usual[place] & known)[0]
-    taken = chosen.tolist()
-    address = [words[at][1] for at in taken]
-    end = stop[place[chosen]].tolist()
-    told = tables[kernel[chosen], argument[chosen] + 1].tolist()
-    does, may, how = ([direction[at] for direction in directions] for at in range(3))
-    return taken, zip(
-        position[chosen].tolist(),
-        address,
-        [stop_ or start + 1 for stop_, start in zip(end, address, strict=True)],
-        map(does.__getitem__, told),
-        map(may.__getitem__, told),
-        map(how.__getitem__, told),
-        [words[at][7] for at in taken],
-        repeat(-1),
+    address = numpy.array([words[at][1] for at in chosen.tolist()], dtype=numpy.int64)
+    end = stop[place[chosen]]
+    told = tables[kernel[chosen], argument[chosen] + 1]
+    does, may, how = (
+        numpy.array(column, dtype=numpy.int64)
+        for column in (
+            [direction[0] for direction in directions],
+            [direction[1] for direction in directions],
+            [PLACE_OF_HOW[direction[2]] for direction in directions],
+        )
+    )
+    return (
+        chosen,
+        start[place[chosen]],
+        AccessColumns(
+            position[chosen],
+            address,
+            numpy.where(end > 0, end, address + 1),
+            does[told],
+            may[told],
+            how[told],
+            numpy.array([words[at][7] for at in chosen.tolist()], dtype=numpy.int64),
+            numpy.full(len(chosen), NO_LIFE),
+        ),
     )
 
 
@@ -121,8 +136,8 @@ def _tables(
     return kernel_of, tables, list(directions)
 
 
-def _spots(places: Iterable[Place], own: tuple[int, int] | None) -> tuple[Any, Any]:
-    """Return which places are blocks that other nodes may share, and where those in use end."""
+def _spots(places: Sequence[Place], own: tuple[int, int] | None) -> tuple[Array, Array, Array]:
+    """Return which places are usual blocks, where they begin, and where those in use end."""
     import numpy
 
     usual: list[bool] = []
@@ -130,4 +145,8 @@ def _spots(places: Iterable[Place], own: tuple[int, int] | None) -> tuple[Any, A
     for item in places:
         usual.append(item[0] == "block" and item[5] != own)
         stop.append(item[1] + item[2] if item[4] != "free" else 0)
-    return numpy.array(usual, dtype=bool), numpy.array(stop, dtype=numpy.int64)
+    return (
+        numpy.array(usual, dtype=bool),
+        numpy.array([item[1] for item in places], dtype=numpy.int64),
+        numpy.array(stop, dtype=numpy.int64),
+    )

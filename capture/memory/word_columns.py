@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..model import Graph, Kernel
 from .addresses import END, LOWEST
 from .layouts import UNKNOWN, Layout, layout_of
+from .sorting import is_new, order_of
 from .words import Word, words_at
 
 if TYPE_CHECKING:
@@ -58,11 +59,12 @@ def _of_level(level: Graph, prefix: str) -> list[Word]:
         numpy.concatenate(parts) if parts else numpy.empty(0, dtype=numpy.int64)
         for parts in (zip(*columns, strict=True) if columns else [()] * 5)
     )
-    order = numpy.argsort(position, kind="stable")
+    order = order_of(position)
     position = position[order]
     # One text for all words of a node.
-    place, node = numpy.unique(position, return_inverse=True)
-    texts = [f"{prefix}{number}" for number in place.tolist()]
+    new = is_new(position)
+    texts = [f"{prefix}{number}" for number in position[new].tolist()]
+    node = numpy.cumsum(new) - 1
     make: Any = tuple.__new__
     made: list[Word] = list(
         map(
