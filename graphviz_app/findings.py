@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -277,33 +276,3 @@ def marks_of(subject: Subject, found: Findings | None) -> dict[str, tuple[Analys
         for name, (entry, result) in results.items()
         if result.present and result.severity is not Severity.INFO
     }
-
-
-class Search:
-    """A search for findings in a thread of its own, which a page can look at meanwhile.
-
-    Parameters
-    ----------
-    findings : Findings
-    reading : callable
-        See :meth:`Findings.steps`.
-    """
-
-    def __init__(
-        self, findings: Findings, reading: Callable[[], AbstractContextManager[object]]
-    ) -> None:
-        self.findings = findings
-        self.error = ""
-        self.done = threading.Event()
-        self._reading = reading
-        self._thread = threading.Thread(target=self._run, name="findings", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            for _ in self.findings.steps(self._reading):
-                pass
-        except Exception as error:  # shown on the page: there is nobody else to tell
-            self.error = f"{type(error).__name__}: {error}"
-        finally:
-            self.done.set()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from capture.analysis import Analysis, Result, Subject
     from capture.origin_index import OriginIndex
 
-    from .findings import Findings, Search
+    from .finding_search import Search
+    from .findings import Findings
     from .kernel_rows import KernelNodes
     from .measuring import Measurer
     from .node_times import NodeTimes
@@ -180,7 +181,8 @@ class Store(OpenRecordings):
 
     def findings(self, recording: str) -> Search:
         """Return the search for findings of a recording, which begins when first asked for."""
-        from .findings import Findings, Search
+        from .finding_search import Search
+        from .findings import Findings
 
         opened = self.get(recording)
         with self._adding:

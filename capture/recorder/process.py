@@ -25,7 +25,8 @@ from .torch_memory import MemorySource
 from .torch_notices import NOTICES
 from .torch_origins_capture import OriginSource
 from .torch_origins_compiled import COMPILATIONS
-from .torch_trace import ReplayTracer, traced_replays
+from .torch_trace import ReplayTracer
+from .trace_budget import traced_replays
 
 HUNG_EXIT_CODE = 75
 """Of a process in which a replay of ours does not end."""

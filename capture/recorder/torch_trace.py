@@ -7,7 +7,6 @@ of ours runs around its replays. Nothing is replayed that the script does not re
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,17 +20,11 @@ from ..timings import Timings
 from .clone_map import Level, joined
 from .cupti_library import Cupti, CuptiError
 from .outside_work import OutsideWork
-from .timeline import TIMINGS, ExecutableState
+from .timeline import ExecutableState
 from .torch_cupti import ProfilerWatch, take
+from .trace_budget import MAX_RECORDS, TraceBudget
 from .trace_plan import Plan, outline
 
-DEFAULT_REPLAYS = 20
-MOST_REPLAYS = 1000
-RECORDS_PER_PLAN = 200_000
-"""Larger graphs are traced for fewer replays, at least 3."""
-MAX_RECORDS = 1_000_000
-"""Records of one process, 40 bytes each; past it no further executable is traced."""
-FEWEST_REPLAYS = 3
 WAITING_BUFFERS = 16
 """Full buffers (4 MiB each) after which records are read while the script runs."""
 
@@ -43,17 +36,6 @@ EMPTY = Graph(topology=Topology(types=[]), payloads=[])
 
 _PARENTS: list[ReplayTracer] = []
 """Tracers of the processes that this one was forked from: freeing their events would call CUDA."""
-
-
-def traced_replays() -> int:
-    """Return how many replays of each executable the environment asks to trace.
-
-    What is no number there counts as if nothing were.
-    """
-    text = os.environ.get(TIMINGS, "").strip()
-    if not (text.isascii() and text.isdigit()):
-        return DEFAULT_REPLAYS
-    return min(int(text[-9:]) if len(text) < 10 else MOST_REPLAYS, MOST_REPLAYS)
 
 
 class ReplayTracer:
@@ -91,8 +73,7 @@ class ReplayTracer:
         self._enabled = False
         self._used = False
         """Whether a traced replay was launched since the last full buffer."""
-        self._planned_records = 0
-        self._records = 0
+        self._budget = TraceBudget(replays)
         self._profilers = ProfilerWatch(
             lambda: self.release("torch.profiler was started, which needs CUPTI")
         )
@@ -144,14 +125,11 @@ class ReplayTracer:
         start = clock()
         assert self._cupti is not None
         paths = joined(graph, levels, clones, self._cupti.node_id)
-        limit = max(FEWEST_REPLAYS, min(self.replays, RECORDS_PER_PLAN // max(1, len(paths))))
-        limit = min(limit, self.replays)
         with self._lock:
-            if self._planned_records + limit * len(paths) > MAX_RECORDS:
-                limit = 0
+            limit = self._budget.plan(len(paths))
+            if not limit:
                 paths = {}
             plan = Plan(state, outline(graph) if limit else EMPTY, paths, limit)
-            self._planned_records += limit * len(paths)
             self._plans.append(plan)
             for node_id in paths:
                 self._owner[node_id] = plan
@@ -257,7 +235,7 @@ class ReplayTracer:
     def _switch(self, wanted: bool) -> None:
         if self._cupti is None:
             return
-        if self._records > MAX_RECORDS:
+        if self._budget.exceeded:
             raise GraphLensError(f"more than {MAX_RECORDS:,} records came, as loops leave them")
         if wanted == self._enabled:
             if wanted and self._cupti.waiting >= WAITING_BUFFERS:
@@ -296,9 +274,8 @@ class ReplayTracer:
             self._outside.add(records, others)
         for record in records:
             plan = owner(record.node_id)
-            if plan is not None and self._records <= MAX_RECORDS:
+            if plan is not None and self._budget.take():
                 plan.add(record)
-                self._records += 1
 
     def release(self, reason: str) -> None:
         """Let go of CUPTI; what was traced until now is kept."""

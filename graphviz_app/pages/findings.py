@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from ..components import finding_panel
 from ..components.findings_table import grid, kinds, rows, said
-from ..findings import Search
+from ..finding_search import Search
 from ..ids import FindingsPage, Shell
 from ..state import stored
 from ..store import Store

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from capture.model import Graph, Topology
-from capture.recorder import torch_cupti, torch_trace
+from capture.recorder import torch_cupti, torch_trace, trace_budget
 from capture.recorder.cupti_library import _CALLBACK, Cupti, CuptiError
 from capture.recorder.cupti_records import (
     CONCURRENT_KERNEL,
@@ -24,7 +24,8 @@ from capture.recorder.cupti_records import (
     RecordReader,
 )
 from capture.recorder.timeline import TIMINGS, ExecutableState
-from capture.recorder.torch_trace import DEFAULT_REPLAYS, ReplayTracer, traced_replays
+from capture.recorder.torch_trace import ReplayTracer
+from capture.recorder.trace_budget import DEFAULT_REPLAYS, traced_replays
 from capture.recorder.trace_plan import Plan
 
 
@@ -370,7 +371,7 @@ def test_a_process_without_replays_does_not_open_the_driver() -> None:
 def test_past_the_limit_nothing_is_held(
     tracer: ReplayTracer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_trace, "MAX_RECORDS", 10)
+    monkeypatch.setattr(trace_budget, "MAX_RECORDS", 10)
     executable(tracer, 1)
     replay = executable(tracer, 2, size=30)
     replay()
