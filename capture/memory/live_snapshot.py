@@ -53,7 +53,7 @@ def add_live_segments(
             blocks.state += [STATE_OF.get(block["state"], 0) for block in held]
             blocks.stack += [
                 tables.stack(frames) if frames else -1
-                for frames in [block["frames"] for block in held]
+                for frames in [block.get("frames") for block in held]
             ]
     except (KeyError, TypeError):
         add_segments(tables, segments, wanted)
@@ -141,18 +141,19 @@ def add_live_events(tables: Tables, traces: Sequence[Sequence[Row]], from_us: in
     events = Events()
     try:
         for device, trace in enumerate(traces):
+            kept = []
             for event in trace:
                 address = event["addr"]
                 at = bisect_right(starts, address) - 1
-                if at < 0 or address >= starts[at] + sizes[at] or event["time_us"] < from_us:
-                    continue
-                events.action.append(_ACTION.get(event["action"], _OTHER))
-                events.device.append(device)
-                events.address.append(address)
-                events.size_bytes.append(event["size"])
-                events.stream.append(event["stream"])
-                events.at_us.append(event["time_us"])
-                events.stack.append(tables.stack(event["frames"]))
+                if at >= 0 and address < starts[at] + sizes[at] and event["time_us"] >= from_us:
+                    kept.append(event)
+            events.action += [_ACTION.get(event["action"], _OTHER) for event in kept]
+            events.device += [device] * len(kept)
+            events.address += [event["addr"] for event in kept]
+            events.size_bytes += [event["size"] for event in kept]
+            events.stream += [event["stream"] for event in kept]
+            events.at_us += [event["time_us"] for event in kept]
+            events.stack += [tables.stack(event.get("frames")) for event in kept]
         tables.item.events = events if events.action else None
     except (KeyError, TypeError):
 

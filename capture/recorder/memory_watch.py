@@ -6,7 +6,7 @@ from contextlib import suppress
 from time import perf_counter_ns as clock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..codec import dump
+from ..codec import collection_paused, dump
 from ..memory_map import Memory, MemoryMap, Snapshot
 from ..model import Evidence, EvidenceKind, Graph, GraphInfo
 from .open_capture import OpenCapture
@@ -49,7 +49,8 @@ def look_before(observer: Observer) -> Memory | None:
         return None
     start = clock()
     try:
-        return source.before(observer.driver())
+        with collection_paused():
+            return source.before(observer.driver())
     except Exception as error:
         observer.complain("memory before a capture", error)
         return None
@@ -85,7 +86,8 @@ def look_after(observer: Observer, info: GraphInfo, capture: OpenCapture) -> Mem
     extraction = capture.extraction
     try:
         graph = extraction.graph if extraction is not None else None
-        found = source.after(observer.driver(), memory, capture, graph)
+        with collection_paused():
+            found = source.after(observer.driver(), memory, capture, graph)
     except Exception as error:
         observer.complain("memory after a capture", error)
         reason = f"memory could not be looked at: {type(error).__name__}: {error}"

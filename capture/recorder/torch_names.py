@@ -22,7 +22,7 @@ from .places import is_user
 
 MAX_FRAMES = 8
 """Frames of the capturing code whose variables are looked at."""
-SCAN_SHARE = 25
+SCAN_SHARE = 50
 """Finding modules anew may take one part in so many of the time."""
 MAX_VARIABLES = 400
 """Variables of one frame, or attributes of one object, that are looked at."""
