@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -26,6 +26,7 @@ from .finding_stacks import FindingStacks
 
 MOST_ROWS = 500
 """Rows that are kept of one analysis of one graph; all are counted."""
+MOST_LIMITS = 100
 _STRUCTURE = (Unit.GRAPH, Unit.NODE)
 
 
@@ -74,6 +75,9 @@ class Findings:
         At most `MOST_ROWS` per analysis and graph.
     absent : dict of str to dict of str to int
         By name of the analysis, why it could not look, and at how many graphs.
+    limits : dict of str to dict of str to int
+        By name of an analysis that found nothing, what limits that, such as when nothing was
+        seen, and of how many graphs; at most `MOST_LIMITS` sentences.
     looked, total : int
         Graphs.
     """
@@ -84,6 +88,7 @@ class Findings:
         self.kinds: dict[str, Kind] = {}
         self.rows: list[Finding] = []
         self.absent: dict[str, dict[str, int]] = {}
+        self.limits: dict[str, dict[str, int]] = {}
         self.looked = 0
         self.total = 1 if key else len(recording.graphs)
         self._results: dict[tuple[str, str], Result] = {}
@@ -139,6 +144,7 @@ class Findings:
         if self._only:
             found = [item for item in found if item.graph == self._only]
         if not found:
+            self._limit(name, result)
             return
         for item in found:
             self._count(item, entry.title)
@@ -147,6 +153,14 @@ class Findings:
         self._results[name, key] = msgspec.structs.replace(
             result, node_values={}, rows=result.rows[:most], series=[]
         )
+
+    def _limit(self, name: str, result: Result) -> None:
+        notes = self.limits.get(name, {})
+        for note in result.notes:
+            words = result_text.written(result, note)
+            if words in notes or sum(map(len, self.limits.values())) < MOST_LIMITS:
+                notes[words] = notes.get(words, 0) + 1
+                self.limits[name] = notes
 
     def ranked(self) -> list[Kind]:
         """Return kinds, the most severe and then the most frequent first."""
@@ -245,6 +259,7 @@ class Findings:
             "findings": findings,
             "stacks": [list(frames) for frames in stacks],
             "absent": self.absent,
+            "limits": self.limits,
         }
 
     def _plain(self, item: Finding) -> dict[str, object] | str:
@@ -253,6 +268,27 @@ class Findings:
             return result.text(result.summary)
         names = (column.name for column in result.columns)
         return dict(zip(names, result.rows[item.row], strict=True))
+
+
+def by_sentence(told: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[str], int]]:
+    """Return why, or what limits it, with the names of the analyses and of how many graphs.
+
+    Parameters
+    ----------
+    told : mapping of str to mapping of str to int
+        As :attr:`Findings.absent` and :attr:`Findings.limits`; a search may add to it meanwhile.
+
+    Examples
+    --------
+    >>> by_sentence({"a": {"no memory": 2}, "b": {"no memory": 3, "no times": 1}})
+    [('no memory', ['a', 'b'], 3), ('no times', ['b'], 1)]
+    """
+    found: dict[str, dict[str, int]] = {}
+    for name, sentences in list(told.items()):
+        for sentence, graphs in list(sentences.items()):
+            found.setdefault(sentence, {})[name] = graphs
+    ordered = sorted(found.items(), key=lambda pair: -sum(pair[1].values()))
+    return [(sentence, list(names), max(names.values())) for sentence, names in ordered]
 
 
 def marks_of(subject: Subject, found: Findings | None) -> dict[str, tuple[Analysis, Result]]:

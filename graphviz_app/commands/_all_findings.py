@@ -11,7 +11,7 @@ import msgspec
 from capture.formats import documents
 from capture.model import Recording
 
-from ..findings import Findings, Kind
+from ..findings import Findings, Kind, by_sentence
 from ..format import count_text, counted
 from ..result_text import written
 
@@ -86,14 +86,10 @@ def _kind(console: Console, found: Findings, kind: Kind, show_all: bool) -> None
 
 
 def _absent(console: Console, found: Findings) -> None:
+    """Print what was not looked for, and what limits that nothing was found."""
     from ._console import clean
 
-    reasons: dict[str, dict[str, int]] = {}
-    for name, why in found.absent.items():
-        for reason, graphs in why.items():
-            reasons.setdefault(reason, {})[name] = graphs
-    for reason, names in reasons.items():
-        graphs = max(names.values())
-        of = f" ({counted(graphs, 'graph')})" if graphs > 1 else ""
-        line = f"not looked for: {', '.join(names)}{of}: {reason}"
-        console.print(clean(line), soft_wrap=True)
+    for what, told in (("not looked for", found.absent), ("to be read with", found.limits)):
+        for sentence, names, graphs in by_sentence(told):
+            of = f" ({counted(graphs, 'graph')})" if graphs > 1 else ""
+            console.print(clean(f"{what}: {', '.join(names)}{of}: {sentence}"), soft_wrap=True)

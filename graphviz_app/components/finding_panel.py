@@ -20,7 +20,7 @@ from ..finding_stacks import ADDRESS, FindingStacks
 from ..findings import Findings
 from . import details
 from .facts import Children
-from .findings_table import absent, find
+from .findings_table import find, sentences
 from .links import editor_link, go_link
 from .origin_panel import source_link
 from .prose import prose
@@ -56,9 +56,10 @@ def _summary(context: Context, found: Findings) -> Children:
     ]
     if rows:
         parts += details.sections([Section("By kind", rows)])
-    missing = absent(found)
-    if missing:
-        parts.append(html.Section([html.H3("Not looked for"), html.Ul(missing, className="notes")]))
+    for title, told in (("Not looked for", found.absent), ("To be read with", found.limits)):
+        items = sentences(told)
+        if items:
+            parts.append(html.Section([html.H3(title), html.Ul(items, className="notes")]))
     faster = go_link(context, "Analyses", {"page": "analyses", "view": "", "search": ""})
     words = html.P(["What could be faster is on the page ", faster, "."], className="absent")
     parts.append(html.Section(words))

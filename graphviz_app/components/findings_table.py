@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import dash_ag_grid as dag
@@ -15,9 +16,10 @@ from capture.analysis.found import Finding
 from .. import format as text
 from .. import result_text
 from ..context import Context
-from ..findings import Findings
+from ..findings import Findings, by_sentence
 from ..ids import FindingsPage
 from .attributes import attributes
+from .prose import prose
 from .result_view import link_to, node_target
 
 MOST = 5_000
@@ -187,16 +189,17 @@ def said(found: Findings, done: bool, error: str = "") -> list[Any]:
     return parts
 
 
-def absent(found: Findings) -> list[Component]:
-    """Return what was not looked for, with the reasons, the most frequent first."""
-    reasons: dict[str, dict[str, int]] = {}
-    for name, why in found.absent.items():
-        for reason, graphs in why.items():
-            reasons.setdefault(reason, {})[name] = graphs
+def sentences(told: Mapping[str, Mapping[str, int]]) -> list[Component]:
+    """Return why analyses could not look, or what limits what they found, the most frequent first.
+
+    Parameters
+    ----------
+    told : mapping of str to mapping of str to int
+        See :func:`~graphviz_app.findings.by_sentence`.
+    """
     items: list[Component] = []
-    for reason, names in sorted(reasons.items(), key=lambda pair: -sum(pair[1].values())):
-        most = max(names.values())
-        of = f", of {text.counted(most, 'graph')}" if most > 1 else ""
+    for sentence, names, graphs in by_sentence(told):
+        of = f", of {text.counted(graphs, 'graph')}" if graphs > 1 else ""
         listed = ", ".join(name.replace("_", " ") for name in names)
-        items.append(html.Li(f"{listed}{of}: {reason}".replace("`", "")))
+        items.append(html.Li(prose(f"{listed}{of}: {sentence}")))
     return items

@@ -47,7 +47,7 @@ def memory_facts(subject: Subject, pools: Result) -> list[Fact]:
         source = "free bytes by the driver before the capture, less those after; all processes"
         found.append(_fact("taken from the device", free[0] - free[1], source))
     benchmark = subject.benchmark
-    if benchmark is not None and benchmark.executable_bytes is not None:
+    if benchmark is not None and benchmark.executable_bytes:  # 0 says that the piece was too large
         source = "mean of several executables of this graph, by the driver"
         found.append(_fact("an executable", benchmark.executable_bytes, source))
     return found

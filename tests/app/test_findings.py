@@ -10,6 +10,7 @@ import pytest
 import capture
 from capture.analysis import Column, Result, Scope, Severity, Unit
 from capture.analysis.found import finders
+from capture.memory_after import Blind
 from capture.model import GraphInfo, Metadata, Recording
 from graphviz_app import cli
 from graphviz_app.app import create_app
@@ -168,6 +169,22 @@ def test_memory_that_changed_hands_has_all_its_stacks_and_its_words_say_what_the
     assert "signature is not known" not in str(search.findings.result(item).notes)
     told = str(memory_page.layout(Context(opened, state.but(page="memory", view=""))))
     assert "1 block that nodes point into was freed" in told
+
+
+def test_what_limits_that_nothing_was_found_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    run = Run()
+    user(run)
+    assert run.snapshot.after is not None
+    run.snapshot.after.blind = [Blind(from_us=20, until_us=30, reason="the history overflowed")]
+    whole = run.recording()
+    found = Findings(whole).look()
+    assert "freed_later" not in found.kinds
+    (words,) = [note for note in found.limits["freed_later"] if "the history overflowed" in note]
+    assert words.startswith("Frees were not seen for 10 µs")
+    assert found.document()["limits"] == found.limits
+    store = Store([("run", whole)])
+    assert store.findings("").done.wait(60)
+    assert words in str(panel(Context(store, ViewState("findings", "run"))))
 
 
 def test_the_page_of_a_recording_leads_to_what_was_found(store: Store) -> None:
