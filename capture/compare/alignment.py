@@ -152,9 +152,14 @@ def _align_level(
     possible = shared(getattr(left, strictness), getattr(right, strictness))
     smaller = min(len(before), len(after))
     if found.equal < REORDERED * possible * smaller:
-        other = _Pairs(keys, relations, _canonical(before, after, keys))
-        if other.equal > found.equal:
-            found = other
+        other = _canonical(before, after, keys)
+        # A chain, for one, has no other order.
+        if any(
+            list(order) != list(creation) for order, creation in zip(other, orders, strict=True)
+        ):
+            again = _Pairs(keys, relations, other)
+            if again.equal > found.equal:
+                found = again
     return Alignment(
         before,
         after,

@@ -99,7 +99,7 @@ def _filled(n: int, m: int, steps: _Steps) -> _Rows:
     for i in range(1, n + 1):
         above[:BAND] = row
         if i % STEADY == 0:
-            shift = _shift(row, low, m - n, i, m)
+            shift = _shift(row, low, m - n)
             if shift:
                 above[:] = _FAR
                 kept = row[max(0, shift) : BAND + min(0, shift)]
@@ -127,10 +127,11 @@ def _filled(n: int, m: int, steps: _Steps) -> _Rows:
     return _Rows(how, lows, row)
 
 
-def _shift(row: npt.NDArray[np.int32], low: int, goal: int, i: int, m: int) -> int:
+def _shift(row: npt.NDArray[np.int32], low: int, goal: int) -> int:
     """Return by how many diagonals the band moves, to have the most promising one in its middle."""
     left = np.abs(np.arange(low, low + BAND) - goal) * GAP
-    best = int(np.argmin(row + left)) - BAND // 2
+    # Gaps on the way to the last diagonal cost the same now or later: later leaves a choice.
+    best = int(np.argmin(1024 * row.astype(np.int64) + 1023 * left)) - BAND // 2
     return max(-(BAND // 4), min(BAND // 4, best))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .banded import banded
 from .costs import GAP, RELATED, UNRELATED, Ints, Pairs, Relations, Runs
+from .relatedness import Relatedness
 from .windows import Windows
 
 LAG = 6_000
@@ -128,24 +129,29 @@ def _middle(before: Ints, after: Ints, relations: Relations) -> tuple[Runs, Pair
     if not len(before) or not len(after):
         return [], [], []
     windows = Windows(before, after)
+    related = Relatedness(len(before), len(after), relations)
     fronts = [_slid(_Front(0, np.zeros(1, dtype=np.int64)), windows, len(before), len(after))]
     goal = len(after) - len(before)
     while fronts[-1].at(goal) < len(before):
         if len(fronts) > PATIENCE and len(fronts[-1].reach):
-            return _given_up(fronts, before, after, relations)
-        fronts.append(_next(fronts, windows, before, after, relations))
-    return _traced(fronts, goal, len(before), before, after, relations)
+            return _given_up(fronts, before, after, relations, related)
+        fronts.append(_next(fronts, windows, len(before), len(after), related))
+    return _traced(fronts, goal, len(before), len(before), len(after), related)
 
 
 def _given_up(
-    fronts: list[_Front], before: Ints, after: Ints, relations: Relations
+    fronts: list[_Front],
+    before: Ints,
+    after: Ints,
+    relations: Relations,
+    relatedness: Relatedness,
 ) -> tuple[Runs, Pairs, Pairs]:
     """Go the way that came furthest, and within a band from there on."""
     last = fronts[-1]
     best = int(np.argmax(2 * last.reach + np.arange(last.low, last.high + 1)))
     i, diagonal = int(last.reach[best]), last.low + best
     j = i + diagonal
-    runs, related, unrelated = _traced(fronts, diagonal, i, before, after, relations)
+    runs, related, unrelated = _traced(fronts, diagonal, i, len(before), len(after), relatedness)
     more = banded(before[i:], after[j:], [(one[i:], other[j:]) for one, other in relations])
     runs += [(i + here, j + there, count) for here, there, count in more[0]]
     related += [(i + here, j + there) for here, there in more[1]]
@@ -157,14 +163,7 @@ def _past(fronts: list[_Front], cost: int) -> _Front:
     return fronts[-cost] if len(fronts) >= cost else _EMPTY
 
 
-def _next(
-    fronts: list[_Front],
-    windows: Windows,
-    before: Ints,
-    after: Ints,
-    relations: Relations,
-) -> _Front:
-    n, m = len(before), len(after)
+def _next(fronts: list[_Front], windows: Windows, n: int, m: int, related: Relatedness) -> _Front:
     one, two, three = (_past(fronts, cost) for cost in (RELATED, GAP, UNRELATED))
     known = [front for front in (one, two, three) if len(front.reach)]
     if not known:
@@ -175,15 +174,11 @@ def _next(
     gap = two.between(low - 1, high + 1)
     reach = np.maximum(gap[:-2], gap[2:] + 1)
     np.maximum(reach, three.between(low, high) + 1, out=reach)
-    if relations and len(one.reach):
+    if len(one.reach):
         here = one.between(low, high)
         there = here + diagonals
         open_ = np.flatnonzero((here >= 0) & (here < n) & (there < m))
-        i, j = here[open_], there[open_]
-        fits = np.zeros(len(open_), dtype=bool)
-        for left, right in relations:
-            fits |= (left[i] == right[j]) & (left[i] >= 0)
-        chosen = open_[fits]
+        chosen = open_[related.of(here[open_], there[open_])]
         reach[chosen] = np.maximum(reach[chosen], here[chosen] + 1)
     reach[(reach < 0) | (reach > n) | (reach + diagonals > m)] = _NOWHERE
     return _trimmed(_slid(_Front(low, reach), windows, n, m))
@@ -224,9 +219,9 @@ def _traced(
     fronts: list[_Front],
     diagonal: int,
     reach: int,
-    before: Ints,
-    after: Ints,
-    relations: Relations,
+    n: int,
+    m: int,
+    relatedness: Relatedness,
 ) -> tuple[Runs, Pairs, Pairs]:
     """Walk back to the start from where a diagonal has come to."""
     runs: Runs = []
@@ -238,10 +233,11 @@ def _traced(
         inserted, deleted = gap.at(diagonal - 1), gap.at(diagonal + 1) + 1
         swapped = fronts[cost - UNRELATED].at(diagonal) + 1 if cost >= UNRELATED else _NOWHERE
         near = fronts[cost - RELATED].at(diagonal)
-        if not _fits(near, near + diagonal, before, after, relations):
+        inside = 0 <= near < n and 0 <= near + diagonal < m
+        if not inside or not relatedness.pair(near, near + diagonal):
             near = _NOWHERE
         came = [
-            found if found <= len(before) and found + diagonal <= len(after) else _NOWHERE
+            found if found <= n and found + diagonal <= m else _NOWHERE
             for found in (near + 1, swapped, inserted, deleted)
         ]
         start = max(came)
@@ -259,9 +255,3 @@ def _traced(
     if reach:
         runs.append((0, 0, reach))
     return runs[::-1], related[::-1], unrelated[::-1]
-
-
-def _fits(i: int, j: int, before: Ints, after: Ints, relations: Relations) -> bool:
-    if not (0 <= i < len(before) and 0 <= j < len(after)):
-        return False
-    return any(left[i] == right[j] and left[i] >= 0 for left, right in relations)

@@ -8,6 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from capture.compare import wavefront
+from capture.compare.banded import BAND, banded
 from capture.compare.wavefront import GAP, RELATED, UNRELATED, pair
 
 
@@ -22,8 +24,13 @@ def least_cost(before: list[int], after: list[int], weak: int) -> int:
     return row[-1]
 
 
+@pytest.mark.parametrize("patience", [wavefront.PATIENCE, 0], ids=["wavefronts", "band"])
 @pytest.mark.parametrize("seed", range(60))
-def test_cost_is_the_least_possible(seed: int) -> None:
+def test_cost_is_the_least_possible(
+    seed: int, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # They are shorter than the band is wide.
+    monkeypatch.setattr(wavefront, "PATIENCE", patience)
     dice = random.Random(seed)
     letters = dice.choice([2, 6, 40])
     before = [dice.randrange(letters) for _ in range(dice.randrange(40))]
@@ -44,6 +51,21 @@ def test_cost_is_the_least_possible(seed: int) -> None:
         + UNRELATED * len(found.unrelated_before)
     )
     assert cost == least_cost(before, after, 2)
+
+
+def test_the_band_follows_what_drifts_away() -> None:
+    dice = random.Random(5)
+    before = [dice.randrange(50) for _ in range(4_000)]
+    added = sorted(dice.sample(range(len(before)), 3 * BAND))
+    after = list(before)
+    for place in reversed(added):
+        after.insert(place, 50)
+    for one, other in ((before, after), (after, before)):
+        runs, related, unrelated = banded(np.array(one), np.array(other), [])
+        assert sum(count for _, _, count in runs) == len(before)
+        assert (related, unrelated) == ([], [])
+        for i, j, count in runs:
+            assert one[i : i + count] == other[j : j + count]
 
 
 def test_negative_weaker_keys_relate_to_nothing() -> None:
