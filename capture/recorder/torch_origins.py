@@ -181,6 +181,8 @@ class Watcher:
             return NativeObserver(self, current_stream), ""
         except Unavailable as error:
             return PythonObserver(self), str(error)
+        except Exception as error:  # in a torch that is not as expected
+            return PythonObserver(self), f"{type(error).__name__}: {error}"
 
     def register(self) -> None:
         """Register a kernel for each operator that is new, for the rest of the process.

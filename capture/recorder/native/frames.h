@@ -23,7 +23,7 @@ struct Frame {
   PyObject* code;
   PyObject* object;
   Frame* previous;
-  _Py_CODEUNIT* instruction;
+  const uint16_t* instruction;
   int stacktop;
   bool is_entry;
   char owner;
@@ -35,7 +35,7 @@ struct Frame {
   PyObject* builtins;
   PyObject* locals;
   PyObject* object;
-  _Py_CODEUNIT* instruction;
+  const uint16_t* instruction;
   int stacktop;
   uint16_t return_offset;
   char owner;
@@ -59,6 +59,10 @@ inline PyCodeObject* code_of(const Frame* frame) {
   return reinterpret_cast<PyCodeObject*>(frame->code);
 }
 
+inline const uint16_t* instructions_of(PyCodeObject* code) {
+  return reinterpret_cast<const uint16_t*>(code->co_code_adaptive);
+}
+
 // Whether Python shows a frame: not those between two of C, nor those that are being set up.
 inline bool is_shown(const Frame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -67,7 +71,7 @@ inline bool is_shown(const Frame* frame) {
   if (!PyCode_Check(frame->code)) return false;
   if (frame->owner == OWNED_BY_GENERATOR) return true;
   PyCodeObject* code = code_of(frame);
-  return frame->instruction >= _PyCode_CODE(code) + code->_co_firsttraceable;
+  return frame->instruction >= instructions_of(code) + code->_co_firsttraceable;
 }
 
 inline const Frame* shown(const Frame* frame) {
@@ -82,8 +86,8 @@ inline const Frame* innermost() {
 
 // As `frame.f_lasti`, in bytes.
 inline int offset_of(const Frame* frame) {
-  auto at = frame->instruction - _PyCode_CODE(code_of(frame));
-  return at < 0 ? -1 : static_cast<int>(at * sizeof(_Py_CODEUNIT));
+  auto at = frame->instruction - instructions_of(code_of(frame));
+  return at < 0 ? -1 : static_cast<int>(at * sizeof(uint16_t));
 }
 
 // The first argument of a function; null when it is not bound.

@@ -189,19 +189,13 @@ class Observation {
   std::string label_;
 };
 
-// Whether the exception that is being handled says that CUDA refused an operation in a capture.
-inline bool was_refused() {
-  try {
-    throw;
+// Whether an exception says that CUDA refused an operation in a capture.
+inline bool was_refused(const std::exception& error) {
 #if CGLENS_TORCH >= 208  // torch 2.8
-  } catch (const c10::AcceleratorError& error) {
-    return error.get_error_code() == watch().unsupported;
+  if (auto* known = dynamic_cast<const c10::AcceleratorError*>(&error))
+    return known->get_error_code() == watch().unsupported;
 #endif
-  } catch (const std::exception& error) {
-    return std::strstr(error.what(), REFUSED) != nullptr;
-  } catch (...) {
-    return false;
-  }
+  return std::strstr(error.what(), REFUSED) != nullptr;  // it came through Python, for example
 }
 
 class Kernel final : public c10::OperatorKernel {
@@ -214,8 +208,8 @@ class Kernel final : public c10::OperatorKernel {
     Observation seen(slot_, op, *stack);
     try {
       op.redispatchBoxed(keys & after, stack);
-    } catch (...) {
-      seen.raised(was_refused());
+    } catch (const std::exception& error) {
+      seen.raised(was_refused(error));
       throw;
     }
     seen.ended();

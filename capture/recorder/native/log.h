@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "frames.h"
-#include "python.h"
+#include "interpreter.h"
 
 namespace cglens {
 

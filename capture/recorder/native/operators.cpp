@@ -1,12 +1,12 @@
 // Operators of torch, observed from a dispatch key: the module that Python loads.
 //
-//   frames.h     stacks, read where the interpreter keeps them
-//   python.h     what has to be asked of Python
-//   arguments.h  what an operator was called with
-//   log.h        rows and tables
-//   watch.h      the open captures, and the rows of what makes nodes in them
-//   kernel.h     the kernel that operators go through
-//   hand_over.h  rows as Python has them
+//   frames.h       stacks, read where the interpreter keeps them
+//   interpreter.h  what has to be asked of Python
+//   arguments.h    what an operator was called with
+//   log.h          rows and tables
+//   watch.h        the open captures, and the rows of what makes nodes in them
+//   kernel.h       the kernel that operators go through
+//   hand_over.h    rows as Python has them
 //
 // capture/recorder/torch_native.py uses it, torch_native_build.py compiles it.
 #include "hand_over.h"
