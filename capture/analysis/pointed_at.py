@@ -123,12 +123,12 @@ def run(subject: Subject, rows: int = 1000) -> Result:
     assert memory is not None
     pointers, places = subject.pointers, subject.places
     blocks = by_start(places.values())
-    guesses = sum(word[7] for word, _ in pointers)
+    guesses = sum([word[7] for word, _ in pointers])
     nowhere = {place[0] for place in places.values() if place[0] == "unresolved"}
     unresolved = sum(place[0] == "unresolved" for _, place in pointers) if nowhere else 0
     result = Result(
         columns=COLUMNS,
-        node_values=dict(_blocks_of_nodes(pointers)),
+        node_values={**_blocks_of_nodes(pointers)},
         node_name="blocks it points into",
         figures={
             "pointers": Quantity(len(pointers), Unit.COUNT),
