@@ -17,9 +17,6 @@ from ..origin_report import OriginReport
 from ..origin_text import module_view
 from . import result_view
 
-FEW = 14
-"""Rows of a table that is as high as they are."""
-
 
 def blocks_table(context: Context, rows: list[Row], nodes: bool = True) -> list[Component]:
     """Return blocks as a table: those that nodes point into first, then the largest.
@@ -42,7 +39,9 @@ def blocks_table(context: Context, rows: list[Row], nodes: bool = True) -> list[
                 target = result_view.node_target(row[field])
                 row["links"][field] = result_view.link_to(context, target)
     _link_origins(context, shown)
-    parts: list[Component] = [result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown, FEW)]
+    parts: list[Component] = [
+        result_view.grid(MemoryPage.BLOCKS, _columns(nodes), shown, result_view.FEW)
+    ]
     if len(ranked) > MOST_ROWS:
         more = f"The table shows {MOST_ROWS:,} of {len(ranked):,} blocks."
         parts.insert(0, html.P(more, className="note"))

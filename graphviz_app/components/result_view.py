@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from capture.analysis import Result, Unit
+from capture.errors import GraphLensError
 
 from .. import result_text
 from ..context import Context
@@ -17,6 +18,8 @@ from .prose import prose
 
 NUMBER_WIDTH = 78
 NODE_WIDTH = 68
+FEW = 14
+"""Rows of a table that is as high as they are."""
 
 
 def notes_of(result: Result) -> Component:
@@ -52,6 +55,7 @@ def link_to(context: Context, changes: dict[str, Any]) -> dict[str, str]:
 def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
     """Return a result's rows for ag-grid: values to sort by, texts to show, links of nodes."""
     graphs = context.store.get(context.state.recording).recording.graphs
+    files = _files(context) if any(column.unit is Unit.TEXT for column in result.columns) else ()
     found = []
     for number, cells in enumerate(result.rows):
         row: dict[str, Any] = {"id": str(number), "texts": {}, "exact": {}, "links": {}}
@@ -70,10 +74,27 @@ def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
                 row["links"][field] = link_to(context, node_target(cell) | graph)
                 row["texts"][field] = cell
                 continue
-            row["texts"][field] = result_text.value_text(column.name, cell, column.unit)
-            row["exact"][field] = result_text.exact_text(cell, unit) or row["texts"][field]
+            words = result_text.value_text(column.name, cell, column.unit)
+            row["exact"][field] = result_text.exact_text(cell, unit) or words
+            row["texts"][field] = result_text.short_place(words)
+            line = words.partition(" ")[0]
+            if line.rpartition(":")[0] in files:
+                row["links"][field] = link_to(context, {"page": "source", "view": line})
         found.append(row)
     return found
+
+
+def _files(context: Context) -> frozenset[str]:
+    """Return the files of the user that the graph on the screen comes from."""
+    state = context.state
+    if not state.graph:
+        return frozenset()
+    try:
+        origins = context.store.subject(state.recording, state.graph).origins
+    except GraphLensError:
+        return frozenset()
+    frames = origins.frames if origins is not None else []
+    return frozenset(frame.file for frame in frames if frame.kind == "user")
 
 
 def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
@@ -85,7 +106,8 @@ def column_of(name: str, unit: Unit, field: str) -> dict[str, Any]:
         "tooltipValueGetter": {"function": "exact(params)"},
     }
     if unit is Unit.TEXT:
-        return {**common, "minWidth": 140, "flex": 2, "filter": "agTextColumnFilter"}
+        text = {"cellRenderer": "NodeLink", "filter": "agTextColumnFilter"}
+        return {**common, "minWidth": 140, "flex": 2, **text}
     if unit is Unit.GRAPH:
         return {**common, "minWidth": 140, "flex": 2, "cellRenderer": "NodeLink"}
     if unit is Unit.NODE:
@@ -137,4 +159,9 @@ def table(context: Context, id_: str, result: Result) -> Component:
         column_of(column.name, column.unit, f"c{place}")
         for place, column in enumerate(result.columns)
     ]
-    return grid(id_, columns, rows_of(context, result), few=14)
+    if len(result.rows) <= FEW:
+        # Few rows have room for all that they say.
+        for column in columns:
+            if column.get("flex"):
+                column |= {"wrapText": True, "autoHeight": True}
+    return grid(id_, columns, rows_of(context, result), few=FEW)

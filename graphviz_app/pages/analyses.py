@@ -160,6 +160,9 @@ def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
         shown = {"page": "graph", "view": "", "node": None, "search": f"marks:{entry.name}"}
         link = go_link(context, f"{count} {result.mark_name}".strip(), shown)
         parts.append(html.P([link, ", marked in the graph"]))
+    if entry.finding and result.present and result.severity is not Severity.INFO:
+        shown = {"page": "findings", "view": "", "search": entry.title, "graph": "", "node": None}
+        parts.append(html.P([go_link(context, "Each as a finding", shown), ", with its stacks"]))
     if result.notes:
         parts += [html.H3("To be read with"), result_view.notes_of(result)]
     return parts

@@ -18,7 +18,7 @@ from .. import format as text
 from .. import result_text
 from ..components import result_view
 from ..components.facts import fact_head
-from ..components.memory_blocks import FEW, blocks_table
+from ..components.memory_blocks import blocks_table
 from ..components.memory_later import freed_later
 from ..components.memory_sums import memory_facts, pools_table
 from ..components.plots import STILL_PLOT_CONFIG
@@ -221,7 +221,9 @@ def _captures(context: Context, recording: Recording) -> list[Component]:
         html.P(prose(result_text.summary(result)), className="summary"),
         _legend(figure, STEPS),
         _plot(MemoryPage.CHART, figure),
-        result_view.grid(MemoryPage.BLOCKS, columns, result_view.rows_of(context, result), FEW),
+        result_view.grid(
+            MemoryPage.BLOCKS, columns, result_view.rows_of(context, result), result_view.FEW
+        ),
         result_view.notes_of(result),
     ]
 

@@ -11,11 +11,13 @@ import dash
 import numpy as np
 import pytest
 
+from capture.analysis import Column, Result, Unit
 from capture.errors import FormatError
 from capture.model import Failure, Recording
 from capture.origins import Origins
 from graphviz_app import node_rows, origin_rows, source_rows
 from graphviz_app.app import create_app
+from graphviz_app.components import result_view
 from graphviz_app.components.tree_table import VISIBLE, TreeRow, open_rows
 from graphviz_app.context import Context
 from graphviz_app.figures.origin_colourings import module_groups
@@ -414,3 +416,20 @@ def test_a_failed_capture_has_its_origins_too() -> None:
         )
         assert "blocks.0" in shown or "aten.addmm" in shown or "model.py" in shown
     assert "blocks.0.norm1" in details_at(app, page="graph", recording="f", graph=key, node=3)
+
+
+def test_lines_in_tables_of_results_lead_to_the_source_page() -> None:
+    store = Store([("run", origins.recording(origins.transformer(2)))])
+    key = next(iter(store.get("").recording.graphs))
+    context = Context(store, ViewState("analyses", "run", key))
+    place = f"{origins.FILE}:21 forward"
+    result = Result(
+        columns=[Column("allocated at", Unit.TEXT), Column("why", Unit.TEXT)],
+        rows=[(place, "no place: at all"), ("/elsewhere/a/b.py:2 f", "")],
+        summary="synthetic",
+    )
+    here, elsewhere = result_view.rows_of(context, result)
+    assert json.loads(here["links"]["c0"]["go"]) == {"page": "source", "view": place.split()[0]}
+    assert (here["texts"]["c0"], here["exact"]["c0"]) == ("project/model.py:21 forward", place)
+    assert "c1" not in here["links"]
+    assert elsewhere["links"] == {}
