@@ -140,8 +140,8 @@ class CaptureOrigins:
             thread_names(watched),
         )
         origins = build(key, watched.log, handles, context)
-        observer = self._watcher.observer
-        origins.how = [observer.how, *HOW]
+        observer, why = self._watcher.observer, self._watcher.not_native
+        origins.how = [f"{observer.how} ({why})" if why else observer.how, *HOW]
         if watched.problem:
             origins.missing["stack"] = f"what was noted may be incomplete: {watched.problem}"
         if os.environ.get(SOURCES, "0") not in ("", "0"):
@@ -151,8 +151,8 @@ class CaptureOrigins:
         origins.extra["cost_ns"] = self.cost_ns
         origins.extra["cost_how"] = observer.cost_how
         origins.extra["observer"] = observer.name
-        if self._watcher.not_native:
-            origins.extra["observer_why"] = self._watcher.not_native
+        if why:
+            origins.extra["observer_why"] = why
         return origins
 
 

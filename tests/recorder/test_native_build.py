@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,9 @@ from capture.recorder import torch_native_build as building
 from capture.recorder.origins.settings import NATIVE_CACHE, OBSERVER
 from capture.recorder.torch_native_build import Build, Unavailable
 from capture.recorder.torch_origins import Watcher
+from capture.recorder.torch_origins_capture import OriginSource
+
+from .test_origins_torch import STREAM, CountingDriver
 
 
 @pytest.fixture
@@ -140,9 +144,19 @@ def test_without_a_compiler_operators_are_seen_in_python(
 ) -> None:
     monkeypatch.setenv("CXX", "/nowhere/c++")
     monkeypatch.setenv(OBSERVER, "native")
-    watcher = Watcher(lambda: 7)
+    source = OriginSource()
+    source.reason = ""
+    watcher = source._watcher = Watcher(lambda: STREAM)
+    driver: Any = CountingDriver()
+    noted = source.begin(driver, STREAM, None)
+    assert noted is not None
     try:
-        assert watcher.observer.name == "python"
-        assert "/nowhere/c++" in watcher.not_native
+        torch.ones(2).sin()
     finally:
+        noted.stop()
         watcher.close()
+    origins = noted.build("g", driver.handles)
+    assert [item.name for item in origins.operators][-1] == "aten.sin.default"
+    assert "in Python" in origins.how[0]
+    assert "/nowhere/c++" in origins.how[0]
+    assert origins.extra["observer"] == "python"
