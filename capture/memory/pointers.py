@@ -12,7 +12,6 @@ from ..model import Graph
 from .word_columns import all_words
 from .words import Word
 
-
 _make: Any = tuple.__new__
 
 
