@@ -171,7 +171,7 @@ def start(build: Build) -> None:
     forget = shlex.join(["rm", "-f", str(heard)])
     keep = shlex.join(["mv", "-f", str(heard), str(build.failed)])
     # Not a child of ours: the script may wait for its children.
-    work = f"( {{ {make} && {done} && {forget}; }} || {keep} )"
+    work = f"( {{ {make} && {forget} && {done}; }} || {keep} )"
     script = f"{work} </dev/null >{shlex.quote(str(heard))} 2>&1 & echo $!"
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     try:

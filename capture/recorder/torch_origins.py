@@ -20,13 +20,14 @@ from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns as clock
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from ..driver.protocol import Driver
-from ..driver.records import NOT_CAPTURING, Tip
+from ..driver.records import NOT_CAPTURING
 from .left_out import launches
 from .origins.log import Launch
-from .origins.settings import OBSERVER
+from .origins.observer import Observer
+from .origins.settings import OBSERVER, wants_native
 from .origins.watched import Operator, Slot, Thread, Watched
 from .torch_native import NativeObserver
 from .torch_native_build import Unavailable
@@ -62,59 +63,6 @@ UNSEEN = (
 ``_reshape_alias``, ``expand`` and ``_unsafe_view``: matrix products call them, and their forward
 is found in what was called next to them. torch also makes tensor subclasses of what ``detach`` and
 ``alias`` return, which must not have been in Python."""
-
-
-class Observer(Protocol):
-    """Notes the operators of open captures.
-
-    Attributes
-    ----------
-    name : str
-    how : str
-        What it does, for those who read a recording.
-    cost_how : str
-        What its cost holds.
-    """
-
-    name: str
-    how: str
-    cost_how: str
-
-    def register(self, slots: list[tuple[str, str, Slot]]) -> None:
-        """Register for operators: (namespace, name with its overload, slot) of each."""
-
-    def close(self) -> None:
-        """Take back what was registered."""
-
-    def begin(self, watched: Watched, driver: Driver) -> None:
-        """Get ready for a capture that has begun."""
-
-    def resume(self, watched: Watched) -> None:
-        """Note its operators from now on."""
-
-    def end(self, watched: Watched) -> None:
-        """Cease, and have all that was noted in `watched`; may be called again."""
-
-    def abandon(self) -> None:
-        """Take over in a forked child, before captures are ended."""
-
-    def length(self, watched: Watched) -> int:
-        """Return how much was written, as :meth:`launched` wants it."""
-
-    def seen(self, watched: Watched) -> int:
-        """Return how many operators were seen so far."""
-
-    def launched(
-        self,
-        watched: Watched,
-        launch: Launch,
-        before: Tip,
-        now: Tip,
-        stream: int,
-        opened: int,
-        frame: FrameType | None,
-    ) -> None:
-        """Write the row of a launch outside of operators."""
 
 
 class Watcher:
@@ -357,8 +305,3 @@ class Watcher:
 
     def _count(self) -> None:
         self.single = next(iter(self.open.values())) if len(self.open) == 1 else None
-
-
-def wants_native() -> bool:
-    """Say whether the observer in C++ is to be tried."""
-    return os.environ.get(OBSERVER, "") == "native"

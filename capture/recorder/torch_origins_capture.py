@@ -15,12 +15,12 @@ from ..origins import Origins
 from .launch import MEMORY
 from .origins.context import Context, Provenance
 from .origins.fill import place_of
-from .origins.settings import ORIGINS, SOURCES
+from .origins.settings import ORIGINS, SOURCES, wants_native
 from .origins.stacks import kind_of
 from .origins.tables import build
 from .origins.watched import Watched
 from .torch_native import compile_ahead
-from .torch_origins import Watcher, wants_native
+from .torch_origins import Watcher
 from .torch_origins_compiled import COMPILATIONS
 from .torch_origins_patches import obstacle
 

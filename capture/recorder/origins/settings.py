@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 ORIGINS = "CGLENS_ORIGINS"
 """Switches origins off with ``0``."""
 SOURCES = "CGLENS_SOURCES"
@@ -11,3 +13,8 @@ OBSERVER = "CGLENS_OBSERVER"
 where it is not set."""
 NATIVE_CACHE = "CGLENS_NATIVE_CACHE"
 """Folder for what is compiled, in place of the user's cache folder."""
+
+
+def wants_native() -> bool:
+    """Say whether the observer in C++ is to be tried."""
+    return os.environ.get(OBSERVER, "") == "native"
