@@ -3,9 +3,10 @@
 A ``TorchDispatchMode`` would see them too, but it changes what is captured: while one is active
 torch takes every tensor for a subclass, and its derivatives use other operators (``scatter`` for
 ``scatter_``, ``add`` for ``add_``), which become other nodes. So operators are seen from a
-dispatch key that torch itself leaves free, below autograd: a kernel in Python is registered there
-for each operator, once, and the key is switched on for the capturing thread, which autograd's
-threads inherit.
+dispatch key that torch itself leaves free, below autograd: a kernel is registered there for each
+operator, once, and the key is switched on for the capturing thread, which autograd's threads
+inherit. The kernel is an observer's: in C++ (:mod:`capture.recorder.torch_native`), or in Python
+where that cannot be compiled (:mod:`capture.recorder.torch_origins_fallback`).
 
 torch's compiler guards on the keys of a thread, so the key is off wherever it looks at them, see
 :mod:`capture.recorder.torch_origins_patches`.
