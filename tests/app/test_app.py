@@ -415,3 +415,10 @@ def test_a_name_of_a_megabyte_is_cut_where_it_is_shown() -> None:
     assert len(json.dumps(page_at(app, "/graph"))) < 100_000
     shown = details_at(app, page="graph", recording="run", graph="train.py:a#0", node=0)
     assert len(shown) < 100_000
+
+
+def test_modules_of_the_canvas_are_no_tags_of_the_page_and_are_served(app: dash.Dash) -> None:
+    client = app.server.test_client()
+    assert b".mjs" not in client.get("/").data, "they would be loaded and run twice"
+    answer = client.get("/assets/canvas/main.mjs")
+    assert (answer.status_code, answer.mimetype) == (200, "text/javascript")
