@@ -420,5 +420,5 @@ def test_a_name_of_a_megabyte_is_cut_where_it_is_shown() -> None:
 def test_modules_of_the_canvas_are_no_tags_of_the_page_and_are_served(app: dash.Dash) -> None:
     client = app.server.test_client()
     assert b".mjs" not in client.get("/").data, "they would be loaded and run twice"
-    answer = client.get("/assets/canvas/main.mjs")
-    assert (answer.status_code, answer.mimetype) == (200, "text/javascript")
+    with client.get("/assets/canvas/main.mjs") as answer:
+        assert (answer.status_code, answer.mimetype) == (200, "text/javascript")
