@@ -17,4 +17,4 @@ NATIVE_CACHE = "CGLENS_NATIVE_CACHE"
 
 def wants_native() -> bool:
     """Say whether the observer in C++ is to be tried."""
-    return os.environ.get(OBSERVER, "") == "native"
+    return os.environ.get(OBSERVER, "") != "python"
