@@ -87,7 +87,7 @@ def _layout(name: str, parameters: tuple[tuple[int, int], ...]) -> Layout:
         if held is not None:
             _fill(slots, offset, size, {at: (index, guess) for at, guess in held.items()})
         else:
-            for begin, stop in numbers_in(kind, size):
+            for begin, stop in numbers_in(kind, size, text):
                 _fill(slots, offset + begin, stop - begin, {})
         found = part_of(kind, index, offset, size)
         if found is not None:

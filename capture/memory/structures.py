@@ -51,9 +51,11 @@ _CALCULATED = (
     (re.compile(r"\bindex_copy_kernel_impl<"), 3),
 )
 """Lambdas that first capture sizes and strides of so many operands."""
+_OVER_INDICES = re.compile(r"\bindex_elementwise_kernel<")
+"""Kernels whose lambda does so for one operand or more."""
 
 
-def numbers_in(type_: str, size: int) -> list[tuple[int, int]]:
+def numbers_in(type_: str, size: int, kernel: str = "") -> list[tuple[int, int]]:
     """Return begin and end of the parts of a structure that are known to hold no address.
 
     Parameters
@@ -62,11 +64,14 @@ def numbers_in(type_: str, size: int) -> list[tuple[int, int]]:
         As a kernel's signature declares it.
     size : int
         In bytes.
+    kernel : str, optional
+        Demangled.
     """
     tensors = _WITH_TENSORS.get((type_, size), ())
     if tensors:
         return [(begin, begin + _OF_CUDNN["cudnnTensorStruct"]) for begin in tensors]
-    operands = next((count for name, count in _CALCULATED if name.search(type_)), 0)
+    least = 1 if _OVER_INDICES.search(kernel) else 0
+    operands = next((count for name, count in _CALCULATED if name.search(type_)), least)
     end = 4 + 12 * _DIMENSIONS + 4 * _DIMENSIONS * operands
     return [(0, end)] if operands and end < size else []
 

@@ -97,6 +97,10 @@ def test_sizes_and_strides_before_the_addresses_of_an_index_kernel_are_numbers()
     )
     found = found_in(name, [(0, 8), (8, 648)], {616: BASE, 624: POOL, 632: POOL + 64})
     assert [offset for offset, _ in found] == [616, 624, 632, 640, 648]
+    # Of a lambda that is not known there is one operand or more: 4 + 12 * 25 + 4 * 25 bytes.
+    other = name.replace("22index_copy_kernel_impl", "16flip_kernel_impl")
+    found = found_in(other, [(0, 8), (8, 528)], {})
+    assert [offset for offset, _ in found] == list(range(416, 536, 8))
 
 
 def test_a_reduction_reads_its_source_and_writes_its_results() -> None:
