@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import dash_ag_grid as dag
 from dash.development.base_component import Component
 
 from ..node_rows import BLOCK
+from . import grids
 
 
 def block_grid(
@@ -23,25 +23,18 @@ def block_grid(
     row_height, header_height : int
         Pixels.
     """
-    table: Component = dag.AgGrid(
-        id=id_,
-        className="grid",
-        rowModelType="infinite",
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": row_height,
-            "headerHeight": header_height,
+    return grids.grid(
+        id_,
+        columns,
+        row_height=row_height,
+        header_height=header_height,
+        marked="isChosen",
+        options={
             "rowBuffer": 0,
             "cacheBlockSize": BLOCK,
             "maxBlocksInCache": 20,
             # More than one request at a time leaves a block loading for ever.
             "maxConcurrentDatasourceRequests": 1,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "rowClassRules": {"chosen-row": {"function": "isChosen(params)"}},
         },
-        style={"height": None, "width": "100%"},
+        rowModelType="infinite",
     )
-    return table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import html
 from dash.development.base_component import Component
 
@@ -20,6 +19,7 @@ from ..format import (
     signed_duration_text,
 )
 from ..ids import ComparePage
+from . import grids
 from .attributes import attributes
 from .result_view import link_to
 
@@ -146,21 +146,12 @@ def grid(rows: list[dict[str, Any]]) -> Component:
         {"field": "noise", "headerName": "", "width": 98, "cellClass": "muted",
          "hide": not any(row["noise"] for row in rows)},
     ]  # fmt: skip
-    table: Component = dag.AgGrid(
-        id=ComparePage.CHANGES,
-        className="grid",
+    return grids.grid(
+        ComparePage.CHANGES,
+        columns,
+        row_height=26,
+        header_height=28,
+        marked="isCurrentChange",
+        options=grids.layout_for(rows, FEW),
         rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": 26,
-            "headerHeight": 28,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "domLayout": "autoHeight" if len(rows) <= FEW else "normal",
-            "rowClassRules": {"chosen-row": {"function": "isCurrentChange(params)"}},
-        },
-        style={"height": None, "width": "100%"},
     )
-    return table

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import html
 from dash.development.base_component import Component
 
@@ -14,6 +13,7 @@ from capture.model import GraphInfo
 from .. import format as text
 from ..context import Context
 from ..ids import ComparePage
+from . import grids
 from .attributes import attributes
 from .choice import choice
 from .links import go_link
@@ -216,20 +216,10 @@ def table(
     id_: str, columns: list[dict[str, Any]], rows: list[dict[str, Any]], few: int = 14
 ) -> Component:
     """Return a table of graphs; with more rows than `few` it fills its box."""
-    made: Component = dag.AgGrid(
-        id=id_,
-        className="grid" if len(rows) > few else "grid few",
+    return grids.grid(
+        id_,
+        columns,
+        class_name="grid" if len(rows) > few else "grid few",
+        options=grids.layout_for(rows, few),
         rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": 28,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "domLayout": "autoHeight" if len(rows) <= few else "normal",
-        },
-        style={"height": None, "width": "100%"},
     )
-    return made

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import html
 from dash.development.base_component import Component
 
@@ -18,6 +17,7 @@ from .. import result_text
 from ..context import Context
 from ..findings import Findings, by_sentence
 from ..ids import FindingsPage
+from . import grids
 from .attributes import attributes
 from .prose import prose
 from .result_view import link_to, node_target
@@ -123,24 +123,13 @@ def grid(data: list[dict[str, Any]]) -> Component:
             **words,
         },
     ]
-    table: Component = dag.AgGrid(
-        id=FindingsPage.TABLE,
-        className="grid",
+    return grids.grid(
+        FindingsPage.TABLE,
+        columns,
+        marked="isFinding",
+        options={"enableCellTextSelection": True},
         rowData=data,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={"resizable": True, "sortable": True},
-        dashGridOptions={
-            "rowHeight": 28,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "enableCellTextSelection": True,
-            "rowClassRules": {"chosen-row": {"function": "isFinding(params)"}},
-        },
-        style={"height": None, "width": "100%"},
     )
-    return table
 
 
 def kinds(found: Findings) -> list[Component]:

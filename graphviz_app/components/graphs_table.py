@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import dash_ag_grid as dag
 from dash.development.base_component import Component
 
 from capture.model import GraphInfo
@@ -15,6 +14,7 @@ from ..context import Context
 from ..facts import place_text
 from ..ids import Overview
 from ..naming import type_colour
+from . import grids
 
 FEW = 12
 """Up to this many rows the table is as high as they are; with more it fills the room."""
@@ -145,23 +145,17 @@ def grid(rows: list[dict[str, Any]]) -> Component:
             "cellRenderer": "PathEnd",
         },
     ]
-    table: Component = dag.AgGrid(
-        id=Overview.GRAPHS,
-        className="grid",
-        rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.key",
-        defaultColDef={"resizable": True, "sortable": True, "suppressHeaderMenuButton": False},
-        dashGridOptions={
-            "rowHeight": 30,
-            "headerHeight": 32,
-            "animateRows": False,
+    return grids.grid(
+        Overview.GRAPHS,
+        columns,
+        row_id="params.data.key",
+        row_height=30,
+        marked="isShown",
+        defaults={"suppressHeaderMenuButton": False},
+        options={
+            **grids.layout_for(rows, FEW),
             "suppressCellFocus": False,
-            "tooltipShowDelay": 400,
-            "domLayout": "autoHeight" if len(rows) <= FEW else "normal",
             "enableCellTextSelection": True,
-            "rowClassRules": {"chosen-row": {"function": "isShown(params)"}},
         },
-        style={"height": None, "width": "100%"},
+        rowData=rows,
     )
-    return table

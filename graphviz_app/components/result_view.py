@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import dash_ag_grid as dag
 from dash import html
 from dash.development.base_component import Component
 
@@ -14,6 +13,7 @@ from capture.errors import GraphLensError
 
 from .. import result_text
 from ..context import Context
+from . import grids
 from .prose import prose
 
 NUMBER_WIDTH = 78
@@ -128,29 +128,13 @@ def grid(
     id_: str, columns: list[dict[str, Any]], rows: list[dict[str, Any]], few: int = 0
 ) -> Component:
     """Return a table that fills its box, or is as high as its rows when they are at most `few`."""
-    table: Component = dag.AgGrid(
-        id=id_,
-        className="grid",
+    return grids.grid(
+        id_,
+        columns,
+        defaults=grids.WRAPPED_HEADERS,
+        options={**grids.layout_for(rows, few), "enableCellTextSelection": True},
         rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "wrapHeaderText": True,
-            "autoHeaderHeight": True,
-        },
-        dashGridOptions={
-            "rowHeight": 28,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
-            "domLayout": "autoHeight" if len(rows) <= few else "normal",
-            "enableCellTextSelection": True,
-        },
-        style={"height": None, "width": "100%"},
     )
-    return table
 
 
 def table(context: Context, id_: str, result: Result) -> Component:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import dash_ag_grid as dag
 from dash.development.base_component import Component
 
 from .. import source_rows
 from ..ids import SourcePage
+from . import grids
 from .origin_head import SHARE
 from .tree_table import number_column
 
@@ -79,24 +79,13 @@ def source_grid(
             "cellClass": "mono code",
         },
     ]
-    table: Component = dag.AgGrid(
-        id=SourcePage.CODE,
-        className="grid source-grid",
-        rowData=rows,
-        columnDefs=columns,
-        getRowId="params.data.id",
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "wrapHeaderText": True,
-            "autoHeaderHeight": True,
-        },
-        scrollTo={"rowId": str(chosen), "rowPosition": "middle"} if chosen else None,
-        dashGridOptions={
-            "rowHeight": 22,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
+    return grids.grid(
+        SourcePage.CODE,
+        columns,
+        class_name="grid source-grid",
+        row_height=22,
+        defaults=grids.WRAPPED_HEADERS,
+        options={
             "enableCellTextSelection": True,
             "context": {"editor": editor},
             "rowClassRules": {
@@ -104,6 +93,6 @@ def source_grid(
                 "charged-row": {"function": "hasNodes(params)"},
             },
         },
-        style={"height": None, "width": "100%"},
+        rowData=rows,
+        scrollTo={"rowId": str(chosen), "rowPosition": "middle"} if chosen else None,
     )
-    return table

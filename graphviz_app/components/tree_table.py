@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import dash_ag_grid as dag
 from dash.development.base_component import Component
+
+from . import grids
 
 VISIBLE = 40
 """Rows that are shown before anything is opened, as far as the tree's shape allows."""
@@ -158,33 +159,21 @@ def tree_table(
         "flex": 1,
         "minWidth": 84,
     }
-    table: Component = dag.AgGrid(
-        id=id_,
-        className="grid tree",
-        rowData=data,
-        columnDefs=[first, *([drawn] if bars else []), *columns],
-        getRowId="params.data.id",
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "wrapHeaderText": True,
-            "autoHeaderHeight": True,
-        },
-        scrollTo={"rowId": chosen, "rowPosition": "middle"} if chosen else None,
-        dashGridOptions={
-            "rowHeight": 28,
-            "headerHeight": 32,
-            "animateRows": False,
-            "tooltipShowDelay": 400,
+    return grids.grid(
+        id_,
+        [first, *([drawn] if bars else []), *columns],
+        class_name="grid tree",
+        marked="isMarked",
+        defaults=grids.WRAPPED_HEADERS,
+        options={
             "enableCellTextSelection": True,
             "isExternalFilterPresent": {"function": "true"},
             "doesExternalFilterPass": {"function": "treeShown(params)"},
             "postSortRows": {"function": "treeOrder(params)"},
-            "rowClassRules": {"chosen-row": {"function": "isMarked(params)"}},
         },
-        style={"height": None, "width": "100%"},
+        rowData=data,
+        scrollTo={"rowId": chosen, "rowPosition": "middle"} if chosen else None,
     )
-    return table
 
 
 def number_column(
