@@ -57,6 +57,15 @@ window.cgShell = window.cgShell || {};
     }
   }
 
+  // The server sets a picker as well, with the page that it shows, and by the time that is here the
+  // address may name another place already. Such a value came together with a context.
+  const contexts = {};
+  function setWith(picker, context, value, shown) {
+    const fresh = contexts[picker] !== context;
+    contexts[picker] = context;
+    return fresh && value === shown;
+  }
+
   function step(by, matches) {
     const found = (matches && matches.indices) || [];
     if (!found.length) return;
@@ -128,14 +137,15 @@ window.cgShell = window.cgShell || {};
       shell.go({ body: `${path}/0`, node: null, search: "" });
     },
 
-    // The server sets the picker as well, when the address names another recording or graph.
-    pickRecording(recording) {
+    pickRecording(recording, context) {
+      if (setWith("recording", context, recording, (context || {}).recording)) return;
       const here = shell.view().recording || (shell.context || {}).recording;
       if (!recording || !here || recording === here) return;
       shell.go({ page: "", recording, graph: "", body: "", node: null, search: "" });
     },
 
-    pickGraph(graph) {
+    pickGraph(graph, context) {
+      if (setWith("graph", context, graph, (context || {}).key)) return;
       const here = shell.view().graph || (shell.context || {}).key;
       if (!graph || !here || graph === here) return;
       shell.go({ page: "graph", graph, body: "", node: null, search: "" });

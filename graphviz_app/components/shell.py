@@ -204,8 +204,9 @@ def register(app: Dash, store: Store, prefix: str) -> None:
     in_browser("selected", Input(Shell.SELECT, "data"))
     in_browser("runSelected", Input(Shell.RUN_SELECT, "data"))
     in_browser("entered", Input(Shell.ENTER, "data"))
-    in_browser("pickRecording", Input(Shell.RECORDING, "value"))
-    in_browser("pickGraph", Input(Shell.GRAPH, "value"))
+    context = State(Shell.CONTEXT, "data")
+    in_browser("pickRecording", Input(Shell.RECORDING, "value"), context)
+    in_browser("pickGraph", Input(Shell.GRAPH, "value"), context)
     in_browser(
         "stepGraph",
         Input(Shell.PREVIOUS, "n_clicks"),

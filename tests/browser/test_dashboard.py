@@ -159,6 +159,21 @@ def test_the_drivers_own_dot_opens_and_says_what_is_missing(open_page: Open) -> 
     expect(page.locator(".details")).to_contain_text("grid")
 
 
+def test_what_the_server_sets_in_a_picker_is_no_choice_of_the_users(open_page: Open) -> None:
+    page = open_page("/?recording=alltypes-verbose-dot")
+    expect(page.locator(".timeline .absent")).to_contain_text("No timeline")
+    # As when a page comes late, while the address names another recording already.
+    page.evaluate(
+        """() => {
+            window.late = {recording: "synthetic-run", key: ""};
+            dash_clientside.shell.pickRecording("synthetic-run", window.late);
+        }"""
+    )
+    assert "recording=alltypes-verbose-dot" in page.url
+    page.evaluate("dash_clientside.shell.pickRecording('synthetic-run', window.late)")
+    assert "recording=synthetic-run" in page.url
+
+
 def test_the_table_and_the_picture_select_each_other(open_page: Open) -> None:
     page = ready(open_page("/graph"))
     page.keyboard.press("t")
