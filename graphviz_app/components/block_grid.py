@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
+from capture.errors import GraphLensError
+
+from ..ids import Shell
 from ..node_rows import BLOCK
+from ..state import ViewState, stored
 from . import grids
 
 
@@ -38,3 +44,34 @@ def block_grid(
         },
         rowModelType="infinite",
     )
+
+
+def serve_rows(
+    app: Dash, id_: str, block: Callable[[ViewState, dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Answer a table's requests for rows.
+
+    Parameters
+    ----------
+    app : Dash
+    id_ : str
+        Of the table.
+    block : callable
+        ``block(view, request)`` returns ``rowData`` and ``rowCount``. Where what the view names is
+        not there, the table is empty.
+    """
+
+    @app.callback(
+        Output(id_, "getRowsResponse"),
+        Input(id_, "getRowsRequest"),
+        State(Shell.CONTEXT, "data"),
+        State(Shell.PLACE, "data"),
+        prevent_initial_call=True,
+    )
+    def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
+        if request is None or not place:
+            return no_update
+        try:
+            return block(stored(place, context), request)
+        except GraphLensError:
+            return {"rowData": [], "rowCount": 0}

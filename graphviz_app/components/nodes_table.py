@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 
-from capture.errors import GraphLensError
-
 from .. import node_rows
-from ..ids import GraphPage, Shell
-from ..state import stored
+from ..ids import GraphPage
+from ..state import ViewState
 from ..store import Store
-from .block_grid import block_grid
+from .block_grid import block_grid, serve_rows
 from .shell import SHELL
 
 NUMBERS = (
@@ -137,19 +135,8 @@ def register(app: Dash, store: Store) -> None:
     )
     in_browser("openNode", Input(GraphPage.TABLE, "cellClicked"))
 
-    @app.callback(
-        Output(GraphPage.TABLE, "getRowsResponse"),
-        Input(GraphPage.TABLE, "getRowsRequest"),
-        State(Shell.CONTEXT, "data"),
-        State(Shell.PLACE, "data"),
-        prevent_initial_call=True,
-    )
-    def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
-        if request is None or not place:
-            return no_update
-        view = stored(place, context)
-        try:
-            picture = store.picture(view.recording, view.graph, view.body, view.executable)
-        except GraphLensError:
-            return {"rowData": [], "rowCount": 0}
+    def block(view: ViewState, request: dict[str, Any]) -> dict[str, Any]:
+        picture = store.picture(view.recording, view.graph, view.body, view.executable)
         return node_rows.block(picture, request)
+
+    serve_rows(app, GraphPage.TABLE, block)

@@ -6,25 +6,24 @@ import json
 from functools import partial
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
+from dash import ClientsideFunction, Dash, Input, html
 from dash.development.base_component import Component
 
 from capture.analysis import Result, Unit
-from capture.errors import GraphLensError
 
 from .. import kernel_rows, profiling, result_text, timing_facts
 from ..components import result_view
 from ..components.attributes import attributes
-from ..components.block_grid import block_grid
+from ..components.block_grid import block_grid, serve_rows
 from ..components.executables import picker
 from ..components.prose import prose
 from ..components.shell import SHELL
 from ..components.view_switch import view_switch
 from ..context import Context
-from ..ids import KernelsPage, Shell
+from ..ids import KernelsPage
 from ..naming import kernel_of
 from ..search import term
-from ..state import stored
+from ..state import ViewState
 from ..store import Store
 from . import Page
 
@@ -235,25 +234,13 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         ClientsideFunction(SHELL, "openKernel"), Input(KernelsPage.NODES, "cellClicked")
     )
 
-    @app.callback(
-        Output(KernelsPage.NODES, "getRowsResponse"),
-        Input(KernelsPage.NODES, "getRowsRequest"),
-        State(Shell.CONTEXT, "data"),
-        State(Shell.PLACE, "data"),
-        prevent_initial_call=True,
-    )
-    def rows(request: dict[str, Any] | None, context: Any, place: Any) -> Any:
-        if request is None or not place:
-            return no_update
-        view = stored(place, context)
-        try:
-            picture = store.picture(view.recording, view.graph, "", view.executable)
-            kernels = store.kernels(view.recording, view.graph, view.executable)
-            opened = store.get(view.recording).recording
-        except GraphLensError:
-            return {"rowData": [], "rowCount": 0}
-        command = partial(profiling.ncu_command, opened)
+    def block(view: ViewState, request: dict[str, Any]) -> dict[str, Any]:
+        picture = store.picture(view.recording, view.graph, "", view.executable)
+        kernels = store.kernels(view.recording, view.graph, view.executable)
+        command = partial(profiling.ncu_command, store.get(view.recording).recording)
         return kernel_rows.block(picture, kernels, command, request)
+
+    serve_rows(app, KernelsPage.NODES, block)
 
 
 PAGE = Page(
