@@ -292,6 +292,24 @@ def test_the_last_node_of_a_capture_again_and_again() -> None:
         assert tip() == expected
 
 
+def test_programs_in_c_can_ask_for_a_capture() -> None:
+    world = CWorld()
+    handle = world.build(graph([kernel(world), kernel(world)], [(0, 1)]))
+    world.fake.begin_capture(0x5, handle)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 7)
+    ask = signature(world.driver.capture_info_address())
+    status, nodes, data, count = (
+        ctypes.c_int(),
+        ctypes.POINTER(ctypes.c_uint64)(),
+        ctypes.c_void_p(),
+        ctypes.c_size_t(),
+    )
+    outs = [ctypes.addressof(item) for item in (nodes, data, count)]
+    assert ask(0x5, ctypes.addressof(status), None, None, *outs) == 0
+    assert status.value == 1
+    assert nodes[: count.value] == world.driver.nodes(handle)[-1:]
+
+
 def test_what_the_driver_writes_to_lives_as_long_as_the_function_that_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
