@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..memory_map import ACTIONS, Events
-from ..model import Graph
 
 _ALLOC, _REQUESTED, _COMPLETED = (
     ACTIONS.index(name) for name in ("alloc", "free_requested", "free_completed")
@@ -26,17 +25,6 @@ class Lifetime(NamedTuple):
     """Nodes that had been made before it was allocated; -1 where that is not known."""
     last: int = -1
     """Nodes that had been made before it was freed; -1 where it was not, or is not known."""
-
-
-class NodeLifetime(NamedTuple):
-    """Memory that a graph allocates itself."""
-
-    address: int
-    size_bytes: int
-    allocated: int
-    """Position of the mem_alloc node."""
-    freed: int | None
-    """Position of the mem_free node; ``None`` where it outlives the replay."""
 
 
 def lifetimes(events: Events) -> list[Lifetime]:
@@ -149,21 +137,4 @@ def allocated_by_node(events: Events, count: int) -> dict[int, int]:
     ):
         if action == _ALLOC and 0 <= before < count:
             found[before] = found.get(before, 0) + size
-    return found
-
-
-def node_lifetimes(graph: Graph) -> list[NodeLifetime]:
-    """Pair the mem_alloc nodes of one level with the mem_free nodes of the same address."""
-    types, payloads = graph.topology.types, graph.payloads
-    found: list[NodeLifetime] = []
-    open_: dict[int, int] = {}
-    for position, (type_, payload) in enumerate(zip(types, payloads, strict=True)):
-        address = getattr(payload, "address", None)
-        if type_ == "mem_alloc" and address is not None:
-            open_[address] = len(found)
-            size = getattr(payload, "size_bytes", None) or 0
-            found.append(NodeLifetime(address, size, position, None))
-        elif type_ == "mem_free" and address in open_:
-            place = open_.pop(address)
-            found[place] = found[place]._replace(freed=position)
     return found

@@ -116,7 +116,6 @@ class Cupti:
         self._reader = RecordReader(self._next_offset)
         self._launched: list[int] = []
         self.dropped = 0
-        self.buffers_refused = 0
         self.problem = ""
         """The first thing that failed in a callback; empty while all is well."""
 
@@ -235,7 +234,6 @@ class Cupti:
             records[0] = size[0] = 0
             buffer[0] = None
             if len(self._full) + len(self._buffers) >= MAX_BUFFERS:
-                self.buffers_refused += 1
                 return
             memory = ctypes.create_string_buffer(BUFFER_BYTES + 8)
             address = _aligned(memory)

@@ -4,7 +4,7 @@ import struct
 
 from capture.codec import decode_evidence, encode_evidence
 from capture.evidence import STORED
-from capture.memory.lifetimes import lifetimes, node_lifetimes, peak
+from capture.memory.lifetimes import lifetimes, peak
 from capture.memory.pointers import resolve
 from capture.memory.sums import against_torch, pool_sums, shares, step
 from capture.memory.words import words
@@ -12,7 +12,6 @@ from capture.memory_map import ACTIONS, Events
 from capture.model import Kernel
 from capture.nodes.kernel import KernelPayload
 from capture.nodes.mem_alloc import MemAllocPayload
-from capture.nodes.mem_free import MemFreePayload
 from tests.helpers.synthetic_memory import (
     BASE,
     OWN,
@@ -159,7 +158,10 @@ def test_a_difference_to_torchs_counters_is_kept() -> None:
 def test_shares_count_each_block_once() -> None:
     found = memory()
     pointers = resolve(graph([kernel(SCALE, BASE, 0, BASE + 8), kernel(SCALE, POOL, 0, 0)]), found)
-    assert [(row.kind, row.blocks, row.size_bytes) for row in shares(found, (pointer.place for pointer in pointers))] == [
+    assert [
+        (row.kind, row.blocks, row.size_bytes)
+        for row in shares(found, (pointer.place for pointer in pointers))
+    ] == [
         ("own pool, kept", 1, 1024),
         ("common", 1, 512),
     ]
@@ -194,17 +196,3 @@ def test_lifetimes_of_addresses_that_are_used_again() -> None:
     assert found == [(1, 1, 3), (2, 2, 6), (1, 5, None)]
     assert peak(history) == (30, 2)
     assert peak(events()) == (0, -1)
-
-
-def test_lifetimes_of_memory_nodes() -> None:
-    found = node_lifetimes(
-        graph(
-            [
-                MemAllocPayload(address=64, size_bytes=8),
-                fill(64, 8),
-                MemFreePayload(address=64),
-                MemAllocPayload(address=64, size_bytes=16),
-            ]
-        )
-    )
-    assert [tuple(item) for item in found] == [(64, 8, 0, 2), (64, 16, 3, None)]

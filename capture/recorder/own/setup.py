@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
-from typing import Any
 
 from ...driver.replay_protocol import ReplayDriver
 from ...errors import DriverError
@@ -227,7 +226,3 @@ class Setup:
         if not self.watch.hung:
             with suppress(DriverError):
                 destroy(handle)
-
-
-Write = Callable[[], Any]
-"""Writes what was measured until now into the journal."""
