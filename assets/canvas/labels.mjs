@@ -37,7 +37,7 @@ export class Labels {
 
   #lanes(list, scene, camera, theme, bar) {
     const font = `500 11px ${theme.font}`;
-    const widths = this.#measure(font);
+    const widths = this.measure(font);
     const inset = ((scene.cell.width - scene.cell.boxWidth) / 2) * camera.scale;
     const top = camera.toScreen(0, 0)[1];
     for (let c = Math.max(0, scene.columnAt(camera.window().left)); c < scene.columns; c++) {
@@ -53,7 +53,7 @@ export class Labels {
     const size = Math.round(Math.min(14, Math.max(boxHeight < 11 ? 7.5 : 8.5, boxHeight * 0.5)) * 2) / 2;
     const pad = Math.max(4, boxHeight * 0.34);
     const font = `500 ${size}px ${theme.font}`;
-    const widths = this.#measure(font);
+    const widths = this.measure(font);
     const loud = pack(theme.text);
     const dim = pack(mix(theme.background, theme.text, 0.4));
     for (const i of list.visible) {
@@ -73,7 +73,7 @@ export class Labels {
 
   #headers(list, scene, camera, theme, raised) {
     const font = `500 11px ${theme.font}`;
-    const widths = this.#measure(font);
+    const widths = this.measure(font);
     const widthOf = (text) => [...text].reduce((sum, c) => sum + (widths[c.codePointAt(0)] || widths[48]), 0);
     const muted = pack(theme.muted);
     const inset = ((scene.cell.width - scene.cell.boxWidth) / 2) * camera.scale;
@@ -95,7 +95,8 @@ export class Labels {
     }
   }
 
-  #measure(font) {
+  /** Widths of ASCII characters in a font. */
+  measure(font) {
     let widths = this.widths.get(font);
     if (!widths) {
       this.context.font = font;
@@ -122,7 +123,7 @@ export class Labels {
 }
 
 /** A text, or as much of it as fits with an ellipsis; nothing where two characters do not fit. */
-function cut(text, room, widths) {
+export function cut(text, room, widths) {
   const label = text.replace(/\s+/g, " ");
   const dots = widths[46] * 2.6;
   let width = 0;

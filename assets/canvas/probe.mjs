@@ -11,6 +11,7 @@ export function stats(view) {
     boxes: list.boxes.count,
     lines: list.lines.count,
     texts: list.texts.length,
+    groups: view.groups ?? 0,
     scale: camera.scale,
     fitScale: camera.fitScale,
     frames: view.frames,

@@ -7,6 +7,7 @@ import { Canvas2DRenderer } from "./draw2d.mjs";
 import { buildElements } from "./elements.mjs";
 import { Emphasis } from "./emphasis.mjs";
 import { addFlows } from "./flows.mjs";
+import { addGroups } from "./groups.mjs";
 import { listen } from "./input.mjs";
 import { Labels } from "./labels.mjs";
 import { addMarks } from "./marks.mjs";
@@ -151,6 +152,7 @@ export class View {
     const { list, camera, theme, state, ratio } = this;
     if (this.scene) {
       list.build(this.scene, camera, theme, state);
+      this.groups = addGroups(list, this.scene, camera, theme, state, (font) => this.labels.measure(font));
       addFlows(list, this.scene, camera, theme, state);
       this.labels.add(list, this.scene, camera, theme, state, ratio);
       addMarks(list, this.scene, camera, theme);

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from capture.origin_index import OriginIndex
-from capture.origins import PHASES
+from capture.origins import PHASES, Module
 
-from ..origin_text import PHASE_NAMES, listed, module_text, short_files
+from ..origin_text import PHASE_NAMES, class_text, listed, module_text, short_files
 from .colourings import PALETTE, REST
 from .scene import Colouring, LegendEntry
 
@@ -67,12 +67,7 @@ def by_module(index: OriginIndex) -> Colouring:
         next((place[above] for above in reversed(line) if above in place), -1)
         for line in index.ancestors
     ]
-    names = [
-        f"{module_text(index.modules[module])} (itself)"
-        if module in opened
-        else module_text(index.modules[module])
-        for module in groups
-    ]
+    names = [_module_name(index.modules[module], module in opened) for module in groups]
     known = {
         modules: _single([of_module[at] for at in modules]) if modules else -1
         for modules in set(index.node_modules)
@@ -80,6 +75,14 @@ def by_module(index: OriginIndex) -> Colouring:
     keys = [known[modules] for modules in index.node_modules]
     colours = [PALETTE[at % len(PALETTE)] for at in range(len(groups))]
     return _colouring("module", "Module", keys, names, colours, "no module")
+
+
+def _module_name(module: Module, itself: bool) -> str:
+    """Return a module's path; a number alone says nothing, so its class stands beside it."""
+    name = module_text(module)
+    if name.isdecimal() and module.class_name:
+        name = f"{name} {class_text(module.class_name)}"
+    return f"{name} (itself)" if itself else name
 
 
 def by_operator(index: OriginIndex) -> Colouring:

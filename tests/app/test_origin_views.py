@@ -14,13 +14,14 @@ import pytest
 from capture.analysis import Column, Result, Unit
 from capture.errors import FormatError
 from capture.model import Failure, Recording
-from capture.origins import Origins
+from capture.origin_index import OriginIndex
+from capture.origins import Module, Origins
 from graphviz_app import node_rows, origin_rows, source_rows
 from graphviz_app.app import create_app
 from graphviz_app.components import result_view
 from graphviz_app.components.tree_table import VISIBLE, TreeRow, open_rows
 from graphviz_app.context import Context
-from graphviz_app.figures.origin_colourings import module_groups
+from graphviz_app.figures.origin_colourings import by_module, module_groups
 from graphviz_app.figures.scene import decode_scene
 from graphviz_app.ids import Shell
 from graphviz_app.origin_facts import folded, node_origin
@@ -433,3 +434,11 @@ def test_lines_in_tables_of_results_lead_to_the_source_page() -> None:
     assert (here["texts"]["c0"], here["exact"]["c0"]) == ("project/model.py:21 forward", place)
     assert "c1" not in here["links"]
     assert elsewhere["links"] == {}
+
+
+def test_a_module_whose_path_is_a_number_has_its_class_in_the_legend() -> None:
+    build, _ = origins.transformer(1)
+    build.origins.modules[:] = [Module("", "Sequential", -1), Module("0", "Linear", 0)]
+    build.origins.module[:] = [1] * len(build.types)
+    legend = by_module(OriginIndex(build.origins, len(build.types))).legend
+    assert [entry.name for entry in legend] == ["0 Linear"]

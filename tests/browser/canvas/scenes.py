@@ -214,7 +214,13 @@ def categories(values: list[str], colours: dict[str, str] | tuple[str, ...]) -> 
     return Colouring("", "", np.array([place[v] for v in values], dtype=np.int32), legend)
 
 
-def payload(graph: SyntheticGraph, *, by: str = "type", stream: list[int] | None = None) -> bytes:
+def payload(
+    graph: SyntheticGraph,
+    *,
+    by: str = "type",
+    stream: list[int] | None = None,
+    modules: list[str] | None = None,
+) -> bytes:
     """Lay a graph out and encode it, coloured by type and by kernel."""
     source, target = graph.edges()
     kind = np.unique(np.array(graph.labels, dtype=str), return_inverse=True)[1].astype(np.int32)
@@ -231,6 +237,9 @@ def payload(graph: SyntheticGraph, *, by: str = "type", stream: list[int] | None
         Colouring("type", "Type", type_.index, type_.legend),
         Colouring("kernel", "Kernel", kernel.index, kernel.legend),
     ]
+    if modules is not None:
+        module = categories(modules, KERNEL_COLOURS)
+        colourings.append(Colouring("module", "Module", module.index, module.legend))
     warnings = []
     if len(layout.back_edges):
         warnings.append(
@@ -269,6 +278,9 @@ SCENES: dict[str, Callable[[], bytes]] = {
     "synthetic1k": lambda: payload(layers(1_000), by="kernel"),
     "synthetic10k": lambda: payload(layers(10_000), by="kernel"),
     "synthetic100k": lambda: payload(layers(100_000), by="kernel"),
+    "modules": lambda: payload(
+        chain(6), modules=["blocks.0"] * 3 + ["blocks.1"] * 2 + ["no module"]
+    ),
     "streams4": lambda: payload(streams(4, 14), by="kernel"),
     "streams4known": streams_known,
     "star100k": lambda: payload(fork_join(99_998, 1)),

@@ -432,3 +432,13 @@ def test_a_fork_of_a_hundred_thousand_stays_bounded(open_scene: Open) -> None:
     seen = stats(page)
     assert seen["mode"] == "boxes"
     assert seen["lines"] < 40_000
+
+
+def test_runs_of_one_module_have_a_bracket_and_their_name(open_scene: Open) -> None:
+    page = open_scene("modules")
+    plain = stats(page)
+    assert plain["groups"] == 0
+    call(page, "setColouring", "module")
+    found = stats(page)
+    assert found["groups"] == 2, "of two modules; the last node has none"
+    assert found["texts"] == plain["texts"] + 2
