@@ -7,40 +7,27 @@ a stream that is not captured.
 
 from __future__ import annotations
 
-import ctypes
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from threading import get_ident
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..driver.protocol import Driver
-from ..driver.records import NOT_CAPTURING, Tip
+from ..driver.records import Tip
 from ..failures.error_codes import UNSUPPORTED
 from . import torch_native_build as building
 from .left_out import launches
 from .origins.log import FIRST_LAUNCH, Launch
-from .origins.watched import Forward, Slot, Watched
+from .origins.watched import Forward, Operator, Slot, Watched
 from .torch_native_build import Unavailable
+from .torch_native_functions import as_capture_info, as_stream_function, stream_functions
 from .torch_origins_fallback import KEY
 from .torch_origins_reading import hide_from_compiler
 from .torch_origins_rows import TRAILING
 
 if TYPE_CHECKING:
     from .torch_origins import Watcher
-
-_CURRENT = "_ZN3c104cuda20getCurrentCUDAStreamEa"
-_HANDLE = "_ZNK3c104cuda10CUDAStream6streamEv"
-_P = ctypes.c_void_p
-_INFO = ctypes.CFUNCTYPE(
-    ctypes.c_int, _P, ctypes.POINTER(ctypes.c_int), _P, _P, ctypes.POINTER(_P), _P, _P
-)
-_STREAM = ctypes.CFUNCTYPE(ctypes.c_uint64)
-_kept: list[Any] = []
-"""Functions that C++ was given: it may call them as long as the process lives."""
 
 
 class NativeObserver:
@@ -73,11 +60,9 @@ class NativeObserver:
         self._drivers: dict[int, int] = {}
         current, handle, other = 0, 0, 0
         if current_stream is None:
-            current, handle = _stream_functions(torch)
+            current, handle = stream_functions(torch)
         else:
-            function = _STREAM(current_stream)
-            _kept.append(function)
-            other = _address(function)
+            other = as_stream_function(current_stream)
         call = torch.nn.Module._call_impl.__code__
         if call.co_varnames[:1] != ("self",):
             raise Unavailable("nn.Module is called in a way that is not known")
@@ -198,7 +183,7 @@ class NativeObserver:
         watched.sampled, watched.sampled_ns = timed
         watched.problem = watched.problem or problem
 
-    def _about(self, index: int) -> Any:
+    def _about(self, index: int) -> Operator:
         return self._watcher.describe(self._slots[index])
 
     def _capture_info(self, driver: Driver) -> int:
@@ -207,9 +192,7 @@ class NativeObserver:
             return address
         found = self._drivers.get(id(driver))
         if found is None:
-            function = _INFO(_asking(driver))
-            _kept.append((driver, function))
-            found = self._drivers[id(driver)] = _address(function)
+            found = self._drivers[id(driver)] = as_capture_info(driver)
         return found
 
     # Called from C++.
@@ -255,47 +238,3 @@ def compile_ahead(torch: Any) -> None:
     if getattr(getattr(torch, "version", None), "cuda", None):
         with suppress(Exception):  # said when it is asked for
             building.start(building.plan(torch))
-
-
-def _stream_functions(torch: Any) -> tuple[int, int]:
-    """Return the addresses of what tells a thread's current stream, and a stream's handle."""
-    path = Path(torch.__file__).parent / "lib" / "libc10_cuda.so"
-    try:
-        # Loaded already: this only looks it up.
-        library = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-        return _address(library[_CURRENT]), _address(library[_HANDLE])
-    except (OSError, AttributeError) as error:
-        raise Unavailable(f"torch's current stream cannot be asked for: {error}") from error
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, _P).value or 0
-
-
-def _asking(driver: Driver) -> Callable[..., int]:
-    """Return ``cuStreamGetCaptureInfo``, answered by a driver in Python."""
-    tips: dict[tuple[int, int], Callable[[], Tip]] = {}
-    answers: dict[int, Any] = {}
-
-    def info(
-        stream: int | None, status: Any, id_: int, graph: int, nodes: Any, edges: int, count: int
-    ) -> int:
-        handle, thread = stream or 0, get_ident()
-        if id_:
-            about = driver.capture_info(handle)
-            status[0] = about.status
-            ctypes.c_uint64.from_address(id_).value = about.id
-            return 0
-        tip = tips.get((thread, handle))
-        if tip is None:
-            tip = tips[thread, handle] = driver.capture_tip(handle)
-        found = tip()
-        status[0] = 0 if found == NOT_CAPTURING else 1
-        handles = found if isinstance(found, tuple) else (found,) if found else ()
-        # The caller reads it before it asks again.
-        answer = answers[thread] = (ctypes.c_uint64 * len(handles))(*handles)
-        nodes[0] = ctypes.addressof(answer)
-        ctypes.c_size_t.from_address(count).value = len(handles)
-        return 0
-
-    return info
