@@ -45,7 +45,13 @@ def source_grid(
             "width": 72,
         },
         number_column("time", "Time", "Of the nodes that this line launched", 70, hide=not timed),
-        number_column("back", "Back\N{SOFT HYPHEN}ward", BACKWARD, 72, hide=not timed),
+        number_column(
+            "back",
+            "Back\N{SOFT HYPHEN}ward",
+            BACKWARD,
+            72,
+            hide=not timed or not source_rows.has(rows, "back"),
+        ),
         number_column("share", "Share", SHARE, 64, hide=not timed),
         {
             **number_column("nodes", "Nodes", "Click to find them in the graph", 58),

@@ -100,11 +100,11 @@ def view(
         number_column("nodes", "Nodes", "Inner modules included", 62),
     ]  # fmt: skip
     columns += extra_columns(rows, ("holds", "allocated"))
-    columns += [
-        number_column("forward", "Forward", "Time of the forward pass", hide=not timed),
-        number_column("backward", "Back\N{SOFT HYPHEN}ward", "Time of the backward pass",
-                      hide=not timed),
-    ]  # fmt: skip
+    if any(row.values.get("backward") for row in rows):  # else all of it is forward
+        columns += [
+            number_column("forward", "Forward", "Time of the forward pass"),
+            number_column("backward", "Back\N{SOFT HYPHEN}ward", "Time of the backward pass"),
+        ]
     columns += extra_columns(rows, ("optimizer", "moved", "shared"))
     title = "Time by phase" if timed else "Nodes by phase"
     return html.Div(
