@@ -1,4 +1,4 @@
-"""What the README says: its commands exist, its files are there, its outputs are the product's."""
+"""What the README says, and where else commands are named: they exist, and print what is shown."""
 
 from __future__ import annotations
 
@@ -79,3 +79,32 @@ def test_examples_of_python_use_names_that_there_are() -> None:
 
     for name in re.findall(r"\bcapture\.(\w+)\(", TEXT):
         assert hasattr(capture, name), name
+
+
+def named() -> Iterator[tuple[Path, str, str]]:
+    """Yield each command with an option that a page or a message names in backticks."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("tests/*/README.md")]
+    sources = [path for name in ("capture", "graphviz_app") for path in (ROOT / name).rglob("*.py")]
+    for path in [*pages, *sources]:
+        text = path.read_text(encoding="utf-8")
+        for line in re.findall(r"`cglens ([^`\n]+)`", text):
+            command, _, rest = line.partition(" ")
+            for option in re.findall(r"(?<!\S)--[a-z-]+", rest):
+                yield path, command, option
+
+
+def test_options_that_are_named_anywhere_exist() -> None:
+    found = list(named())
+    assert len(found) > 20
+    context = click.Context(cglens)
+    wrong = []
+    for path, name, wanted in found:
+        command = cglens.get_command(context, name)
+        known = {
+            option
+            for param in (command.params if command else ())
+            for option in (*param.opts, *param.secondary_opts)
+        }
+        if wanted not in known:
+            wrong.append((str(path.relative_to(ROOT)), name, wanted))
+    assert wrong == []
