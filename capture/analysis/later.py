@@ -23,6 +23,7 @@ NO_HISTORY = (
     "and it is not known what freed a block, or when. Record with --memory-stacks."
 )
 OLD = "Frees were not followed in this recording: only its end is compared with its captures."
+NO_GRAPHS = "no graph is known of this memory, so it cannot be told whose it was"
 OUTSIDE = (
     "{outside} graphs point into memory outside torch's allocator: it is only asked at the end "
     "whether CUDA still has it, and what another library's pool does with it is not seen."

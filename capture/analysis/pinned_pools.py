@@ -21,6 +21,7 @@ from .base import (
 )
 from .later import (
     ALLOCATED,
+    NO_GRAPHS,
     Later,
     captured_us,
     device_of,
@@ -126,6 +127,8 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     found = laters(recording, result.notes)
     if not found:
         return without_memory(recording, result.notes)
+    if not recording.graphs:
+        return Result.absent(NO_GRAPHS)
     if recording.benchmarked:
         result.notes.append(MEASURED)
     replays = Replays(recording)

@@ -18,6 +18,7 @@ from .base import (
     rows_argument,
 )
 from .later import (
+    NO_GRAPHS,
     Fate,
     Later,
     add_blindness,
@@ -113,6 +114,8 @@ def run(recording: Recording, rows: int = 1000) -> Result:
     found = laters(recording, result.notes)
     if not found:
         return without_memory(recording, result.notes)
+    if not recording.graphs:
+        return Result.absent(NO_GRAPHS)
     replays = Replays(recording)
     shared = freed = opened = left_out = 0
     graphs: set[str] = set()

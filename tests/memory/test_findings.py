@@ -31,6 +31,7 @@ from tests.helpers.synthetic_memory import (
 )
 
 SCALE = "_Z5scalePfyPKf"
+SNAPSHOT = Path(__file__).parents[1] / "data" / "memory" / "train_step_snapshot.pickle"
 GOLDENS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.cgl"))
 
 
@@ -268,3 +269,9 @@ def test_nothing_is_wrong_with_the_goldens(path: Path) -> None:
             assert run_analysis(name, subject).severity is Severity.INFO, (key, name)
     for name in finders(Scope.RECORDING):
         assert run_analysis(name, recording).severity is Severity.INFO, name
+
+
+@pytest.mark.parametrize("name", ["pinned_pools", "shared_workspaces"])
+def test_of_a_snapshot_without_graphs_nothing_is_said_of_graphs(name: str) -> None:
+    result = run_analysis(name, capture.read(SNAPSHOT))
+    assert "no graph is known" in result.absent_reason
