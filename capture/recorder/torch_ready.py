@@ -10,6 +10,7 @@ import torch
 
 from ..model import Place
 from . import (
+    torch_ready_autocast,
     torch_ready_backends,
     torch_ready_compiler,
     torch_ready_cuda,
@@ -55,6 +56,7 @@ class DryRun:
         torch_ready_tensors.install(self.log)
         torch_ready_cuda.install(self.log, self.world)
         torch_ready_backends.install()
+        torch_ready_autocast.install()
         torch_ready_fallback.install()
         torch_ready_lengths.install(self.log)
         torch_ready_compiler.install(self.log)
