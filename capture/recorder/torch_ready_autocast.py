@@ -1,9 +1,9 @@
 """Autocast for ``cuda`` in a dry run.
 
 Tensors that stand for those on a GPU have another device's dispatch keys, and torch's own kernels
-for autocast cast only what C++ sees on ``cuda``. So in the script's thread the key is added to every
-call, which counts only where autocast is on, and the kernels behind it are replaced by ones that
-see them.
+for autocast cast only what C++ sees on ``cuda``. So in the thread of the script the key is added to
+every call, which counts only where autocast is on, and the kernels behind it are replaced by ones
+that see them.
 
 The types follow torch's lists, ``aten/src/ATen/autocast_mode.h``.
 """
