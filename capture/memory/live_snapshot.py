@@ -35,6 +35,7 @@ def add_live_segments(
         Which segments to keep.
     """
     into, blocks = Segments(), Blocks()
+    frames: list[Any] = []
     try:
         rows = [row for row in sorted(segments, key=itemgetter("address")) if wanted(row)]
         for place, row in enumerate(rows):
@@ -51,10 +52,8 @@ def add_live_segments(
             blocks.size_bytes += [block["size"] for block in held]
             blocks.requested_bytes += [block["requested_size"] for block in held]
             blocks.state += [STATE_OF.get(block["state"], 0) for block in held]
-            blocks.stack += [
-                tables.stack(frames) if frames else -1
-                for frames in [block.get("frames") for block in held]
-            ]
+            frames += [block.get("frames") for block in held]
+        blocks.stack = tables.stacks(frames)
     except (KeyError, TypeError):
         add_segments(tables, segments, wanted)
         return
@@ -139,21 +138,22 @@ def add_live_events(tables: Tables, traces: Sequence[Sequence[Row]], from_us: in
     starts = segments.address if segments is not None else []
     sizes = segments.size_bytes if segments is not None else []
     events = Events()
+    inside: dict[int, bool] = {}
     try:
         for device, trace in enumerate(traces):
-            kept = []
-            for event in trace:
-                address = event["addr"]
+            for address in {event["addr"] for event in trace} - inside.keys():
                 at = bisect_right(starts, address) - 1
-                if at >= 0 and address < starts[at] + sizes[at] and event["time_us"] >= from_us:
-                    kept.append(event)
+                inside[address] = at >= 0 and address < starts[at] + sizes[at]
+            kept = [
+                event for event in trace if inside[event["addr"]] and event["time_us"] >= from_us
+            ]
             events.action += [_ACTION.get(event["action"], _OTHER) for event in kept]
             events.device += [device] * len(kept)
             events.address += [event["addr"] for event in kept]
             events.size_bytes += [event["size"] for event in kept]
             events.stream += [event["stream"] for event in kept]
             events.at_us += [event["time_us"] for event in kept]
-            events.stack += [tables.stack(event.get("frames")) for event in kept]
+            events.stack += tables.stacks([event.get("frames") for event in kept])
         tables.item.events = events if events.action else None
     except (KeyError, TypeError):
 

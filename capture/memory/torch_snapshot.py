@@ -94,6 +94,12 @@ class Tables:
         self._alike[frames_seen] = result
         return result
 
+    def stacks(self, found: list[Any]) -> list[int]:
+        """Return :meth:`stack` of many, which mostly are few objects."""
+        distinct = dict(zip(map(id, found), found, strict=True))
+        places = {at: self.stack(frames) for at, frames in distinct.items()}
+        return [places[at] for at in map(id, found)]
+
     def _frame(self, frame: Any) -> int | None:
         if not isinstance(frame, dict) and not isinstance(frame, Mapping):
             raise FormatError(f"a frame is a {type(frame).__name__}, expected a map")

@@ -13,6 +13,7 @@ from ..memory.torch_snapshot import Tables
 from ..memory_after import Blind, Frees
 from ..memory_map import STATES, Memory
 from .memory_fate import Fate
+from .memory_look import Look
 
 MAX_WATCHED = 200_000
 """Blocks followed at once."""
@@ -47,6 +48,8 @@ class Follower:
         self._blind: list[Blind] = []
         self._watched: dict[tuple[int, int], list[int]] = {}
         self._ranges: dict[int, tuple[int, int]] = {}
+        self._looked_us = 0
+        self._last: Look | None = None
         self._unused: list[tuple[int, int, int]] = []  # device, address, place in fates
 
     @property
@@ -117,25 +120,29 @@ class Follower:
         """
         self.told = True
         self.until_us = read_us
+        self._last = None
+        watched, allocated_us = self._watched, self.allocated_us
         for device, trace in enumerate(traces):
             for event in trace:
-                action = event.get("action")
-                if action in ("free_requested", "free_completed"):
-                    self._freed(device, event)
-                elif action == "alloc":
-                    if len(self.allocated_us) < MAX_WATCHED:
-                        self.allocated_us[event["addr"]] = event.get("time_us", 0)
-                    self._freed_unseen(device, event)
+                action, address = event.get("action"), event["addr"]
+                if action == "alloc":
+                    if len(allocated_us) < MAX_WATCHED:
+                        allocated_us[address] = event.get("time_us", 0)
+                    if (device, address) in watched:
+                        self._freed_unseen(device, event)
                     if self._unused:
                         self._handed_out(device, event)
-                elif action in ("segment_free", "segment_unmap") and self._unused:
+                elif action in ("free_requested", "free_completed"):
+                    if (device, address) in watched:
+                        self._freed(device, event)
+                elif self._unused and action in ("segment_free", "segment_unmap"):
                     self._given_back(device, event)
 
     def _freed(self, device: int, event: Mapping[str, Any]) -> None:
         key = device, event["addr"]
         watched = self._watched.get(key)
         at_us = event.get("time_us", 0)
-        if watched is None or at_us < watched[1]:
+        if watched is None or at_us < max(watched[1], self._looked_us):
             return
         del self._watched[key]
         self._add(Fate(device, key[1], watched[0], at_us, at_us, event.get("frames")))
@@ -143,10 +150,12 @@ class Follower:
     def _freed_unseen(self, device: int, event: Mapping[str, Any]) -> None:
         key = device, event["addr"]
         watched = self._watched.get(key)
-        at_us = event.get("time_us", 0)
-        if watched is not None and at_us > watched[1]:
+        if watched is None:
+            return
+        since_us = max(watched[1], self._looked_us)
+        if event.get("time_us", 0) > since_us:
             del self._watched[key]
-            self._add(Fate(device, key[1], watched[0], at_us, watched[1], None))
+            self._add(Fate(device, key[1], watched[0], event["time_us"], since_us, None))
 
     def _add(self, fate: Fate) -> None:
         if len(self.fates) >= MAX_FREES:
@@ -205,53 +214,39 @@ class Follower:
             Just before they were read.
         """
         self.until_us = at_us
-        held: dict[tuple[int, int], Mapping[str, Any]] = {}
-        spans: list[tuple[int, int, int]] = []
-        for segment in segments:
-            device, address = segment.get("device", 0), segment["address"]
-            spans.append((device, address, address + segment["total_size"]))
-            for block in segment.get("blocks", ()):
-                if "address" in block:
-                    address = block["address"]
-                if block.get("state") != "inactive":
-                    held[device, address] = block
-                address += block["size"]
-        for key, (size, since_us) in list(self._watched.items()):
-            found = held.get(key)
-            if found is not None and found["size"] == size:
-                if at_us > since_us:
-                    self._watched[key][1] = at_us
-                continue
-            del self._watched[key]
-            self._add(Fate(*key, size, at_us, since_us, None))
-        spans.sort()
-        self._look_for_reuse(held, at_us)
-        for device, address, place in self._unused:
-            at = bisect_right(spans, (device, address, 1 << 64)) - 1
-            inside = at >= 0 and spans[at][0] == device and address < spans[at][2]
-            if not inside and not self.fates[place].returned_us:
-                self.fates[place].returned_us = at_us
+        now, last, first = Look(segments), self._last, len(self.fates)
+        sizes = now.sizes
+        for key in [key for key, item in self._watched.items() if sizes.get(key) != item[0]]:
+            size, since_us = self._watched.pop(key)
+            self._add(Fate(*key, size, at_us, max(since_us, self._looked_us), None))
+        new = list(sizes)
+        if last is not None:
+            known = last.sizes
+            new = [key for key, size in sizes.items() if known.get(key) != size]
+        if self._unused:
+            self._look_for_reuse(now, new, self.fates[first:], at_us)
+            gone = self.fates[first:] if last is not None else self.fates
+            for start, end in (last.spans if last is not None else set()) - now.spans:
+                gone = [*gone, *self._within(start[0], start[1], end)]
+            for fate in gone:
+                if not fate.reused_us and not now.holds(fate.device, fate.address):
+                    fate.returned_us = fate.returned_us or at_us
+        self._looked_us, self._last = at_us, now
+        now.forget_blocks()
 
     def _look_for_reuse(
-        self, held: Mapping[tuple[int, int], Mapping[str, Any]], at_us: int
+        self, now: Look, new: Iterable[tuple[int, int]], fates: Iterable[Fate], at_us: int
     ) -> None:
-        """Note which freed blocks hold other ones now."""
-        starts = sorted(held) if self._unused else []
-        still = []
-        for row in self._unused:
-            device, address, place = row
-            fate = self.fates[place]
-            at = bisect_right(starts, (device, address))
-            # The block before may reach into it.
-            for key in starts[max(0, at - 1) : at + 1]:
-                size = held[key]["size"]
-                inside = key[1] < address + fate.size_bytes and key[1] + size > address
-                if key[0] == device and inside and at_us >= fate.freed_us:
-                    fate.reused_us, fate.reused_frames = at_us, held[key].get("frames")
-                    break
-            else:
-                still.append(row)
-        self._unused = still
+        """Note which freed blocks hold blocks that are new, or were freed just now and hold any."""
+        for key in new:
+            block = now.blocks[key]
+            event = {"addr": key[1], "size": block["size"], "frames": block.get("frames")}
+            self._handed_out(key[0], {**event, "time_us": at_us})
+        for fate in fates:
+            found = None if fate.reused_us else now.block_in(fate)
+            if found is not None:
+                fate.reused_us, fate.reused_frames = at_us, found.get("frames")
+                self._forget(fate)
 
     def blind(self, from_us: int, until_us: int, reason: str) -> None:
         """Note a time in which frees were not seen; equal reasons in a row become one."""

@@ -91,7 +91,11 @@ class Following:
             self.bindings.look(segments, at_us)
 
     def captured(
-        self, memory: Memory, names: Iterable[tuple[Binding, int, int]], at_us: int
+        self,
+        memory: Memory,
+        names: Iterable[tuple[Binding, int, int]],
+        at_us: int,
+        traces: list[list[dict[str, Any]]] | None = None,
     ) -> None:
         """Follow what a graph points into.
 
@@ -103,8 +107,12 @@ class Following:
             Of its blocks, with address and bytes of the storage.
         at_us : int
             Just before its blocks were read.
+        traces : list of list of dict, optional
+            The history, if it was read with them, and is begun anew.
         """
         with self._lock:
+            if traces is not None and self._telling():
+                self._read(at_us, traces)
             if not self.follower.watching:
                 self._read_us = at_us
             self.follower.watch(memory, at_us)

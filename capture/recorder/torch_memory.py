@@ -139,6 +139,9 @@ class MemorySource:
         memory.pool = capture.pool
         memory.device = capture.device
         at_us, segments, traces = self._look(memory.history == "switched on")
+        if traces is not None:
+            # What was read need not be read again before the next capture.
+            torch_allocator.switch_history_on(MAX_EVENTS)
         tables = Tables(memory)
         ordered = sorted(address_set(graph)) if graph is not None else []
 
@@ -158,7 +161,7 @@ class MemorySource:
             ]
         add_ranges(driver, memory, ordered, segments)
         names = self._names(memory, sys._getframe(1))
-        self._following.captured(memory, names, at_us)
+        self._following.captured(memory, names, at_us, traces)
         if memory.history == "switched on":
             seen = add_live_events(tables, traces or [], memory.marks[0].unix_us or 0)
             if seen >= MAX_EVENTS:

@@ -19,7 +19,7 @@ _C = SimpleNamespace(
     _cuda_isHistoryEnabled=lambda: bool(cuda.memory.history),
     _cuda_memorySnapshot=lambda options: {
         "segments": cuda.memory_snapshot(),
-        "device_traces": [cuda.memory.events],
+        "device_traces": [list(cuda.memory.events)],
     },
 )
 
