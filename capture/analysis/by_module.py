@@ -75,7 +75,7 @@ def _row(row: ModuleRow, costs: Costs, held: Held | None) -> tuple[Cell, ...]:
     total = row.total
     timed = total.timed > 0
     return (
-        _title(row),
+        row.path or row.name,
         row.class_name,
         total.nodes,
         total.shown_ns,

@@ -80,10 +80,10 @@ def recording_findings(console: Console, recording: Recording, rows: int | None)
         for note in result.notes:
             _line(console, result_text.written(result, note))
         if len(result.rows) > 1 or (result.rows and analysis.overview):
-            _table(console, result, rows)
+            results_table(console, result, rows)
 
 
-def _table(console: Console, result: Result, rows: int | None) -> None:
+def results_table(console: Console, result: Result, rows: int | None) -> None:
     """Print a result's table, without the columns in which nothing stands."""
     from rich import box
     from rich.table import Table

@@ -9,15 +9,14 @@ import click
 
 from . import Command
 from ._console import clean, facts, make_console
+from ._failures import failure_lines, place_text, show_failures
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from capture.model import Failure, GraphInfo, Place, Recording
+    from capture.model import GraphInfo, Recording
 
 FIRST_GRAPHS = 20
-FIRST_FAILURES = 5
-MOST_CALLERS = 8
 
 
 @click.command()
@@ -26,7 +25,19 @@ MOST_CALLERS = 8
 @click.option("--graph", "key", metavar="KEY", help="Only this graph, in full.")
 @click.option("--all", "show_all", is_flag=True, help=f"All graphs, not the first {FIRST_GRAPHS}.")
 @click.option("--findings", "only_findings", is_flag=True, help="Faults of all graphs, by kind.")
-def info(file: Path, as_json: bool, key: str | None, show_all: bool, only_findings: bool) -> None:
+@click.option(
+    "--analysis",
+    metavar="NAME",
+    help="Only this analysis, with its table, such as by_module, by_operator, by_source or pools.",
+)
+def info(
+    file: Path,
+    as_json: bool,
+    key: str | None,
+    show_all: bool,
+    only_findings: bool,
+    analysis: str | None,
+) -> None:
     """Sum up FILE: a recording (.cgl), a recording folder, or any format that can be read."""
     from capture.formats import read
 
@@ -37,6 +48,11 @@ def info(file: Path, as_json: bool, key: str | None, show_all: bool, only_findin
         from ._all_findings import findings_command
 
         findings_command(recording, key, as_json, show_all)
+        return
+    if analysis is not None:
+        from ._one_analysis import analysis_command
+
+        analysis_command(recording, analysis, key, as_json, show_all)
         return
     if as_json:
         click.echo(document(recording, key), nl=False)
@@ -91,7 +107,7 @@ def _show(console: Console, file: Path, recording: Recording, show_all: bool) ->
         from ._findings import recording_findings
 
         recording_findings(console, recording, None if show_all else FIRST_GRAPHS)
-    _failures(console, recording)
+    show_failures(console, recording)
     console.print()
     facts(console, [(f"{name}:", text) for name, text in _evidence(infos)])
     warnings = dict.fromkeys(
@@ -186,66 +202,6 @@ def _table(console: Console, recording: Recording, infos: list[GraphInfo]) -> No
     console.print(table)
 
 
-def _failure(entry: GraphInfo) -> list[tuple[str, str]]:
-    from graphviz_app import failure_facts as texts
-    from graphviz_app.format import counted
-
-    failure = entry.failure
-    if failure is None:
-        return []
-    at = _place(texts.where(failure, entry))
-    place = f"{at}: {texts.cut(failure.call)}" if failure.call else at
-    error = [
-        ("error", texts.error_text(failure)),
-        ("first error", texts.cut(failure.first_error)),
-        ("reached", texts.reached(failure, entry, counted(entry.node_count, "node"))),
-    ]
-    if not texts.judged(failure):
-        return [*error[:1], ("at", place), *error[1:]]
-    kind = texts.kind(failure)
-    return [
-        ("kind", texts.title(failure)),
-        ("at", place),
-        ("because", texts.cut(failure.because)),
-        ("could also be", ", ".join(texts.alternatives(failure))),
-        *error,
-        ("last operator", texts.cut(failure.operator)),
-        ("thread", texts.cut(failure.thread)),
-        ("stream", failure.stream),
-        *(("called by", _place(place)) for place in _callers(failure)),
-        *(("what to do", advice) for advice in kind.advice),
-        ("more", kind.documentation),
-    ]
-
-
-def _callers(failure: Failure) -> list[Place]:
-    """Return the user's lines in the stack of the first error, innermost first, but the blamed."""
-    from graphviz_app.failure_facts import stack
-
-    blamed = failure.place.line if failure.place is not None else 0
-    own = [place for place, library in stack(failure) if not library]
-    return own[1 if own and own[0].line == blamed else 0 :][:MOST_CALLERS]
-
-
-def _failures(console: Console, recording: Recording) -> None:
-    from graphviz_app.failure_facts import failures_of
-
-    found = failures_of(recording)
-    for entry in found[:FIRST_FAILURES]:
-        console.print()
-        console.print(f"Failed capture {clean(entry.name or entry.key)}", style="bold")
-        facts(console, _failure(entry))
-    if len(found) > FIRST_FAILURES:
-        left = len(found) - FIRST_FAILURES
-        console.print(f"and {left} more failed captures: --json has them, --graph KEY one in full")
-
-
-def _place(place: Any) -> str:
-    if place is None:
-        return ""
-    return f"{place.file}:{place.line}" + (f" in {place.function}" if place.function else "")
-
-
 def _evidence(infos: list[GraphInfo]) -> list[tuple[str, str]]:
     kinds: dict[str, list[Any]] = {}
     for entry in infos:
@@ -278,7 +234,7 @@ def _show_graph(console: Console, recording: Recording, entry: GraphInfo) -> Non
         if name not in apart and getattr(entry, name) not in (None, "", {}, [])
     ]
     about = [(field.label, field.text) for field in fields]
-    about += [("captured at", _place(entry.place)), *_failure(entry)]
+    about += [("captured at", place_text(entry.place)), *failure_lines(entry)]
     about += [(f"evidence {name}", text) for name, text in _evidence([entry])]
     for item in recording.executables_of(entry.key):
         ended = f", {item.ended}" if item.ended else ""

@@ -43,3 +43,18 @@ def test_the_same_in_json(packed: tuple[Path, str], capsys: pytest.CaptureFixtur
     assert found["by_module"]["rows"][0][:2] == ["Transformer", "Transformer"]
     assert found["by_operator"]["figures"]["top_0"]["value"] == "aten.mm.default"
     assert not any(item.get("node_values") for item in found.values())
+
+
+def test_one_analysis_has_its_whole_table(
+    packed: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, _ = packed
+    assert cli.main(["info", "--analysis", "by_module", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "Time by module" in out
+    assert "blocks.0.mlp.up" in out
+    assert cli.main(["info", "--analysis", "by_operator", "--json", str(file)]) == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    assert "aten.gelu.default" in [row[0] for row in found["rows"]]
+    assert cli.main(["info", "--analysis", "nothing", str(file)]) == 1
+    assert "by_source" in capsys.readouterr().err
