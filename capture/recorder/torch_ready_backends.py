@@ -81,6 +81,9 @@ def _cuda() -> None:
     backend: Any = torch.backends.cuda
     backend.is_built = lambda: True
     backend.cufft_plan_cache = _PlanCache()
+    tunable: Any = torch.cuda.tunable
+    for name in tunable.__all__:
+        setattr(tunable, name, lambda *args, **kwargs: None)
     for library in ("linalg", "blas"):
         names = f"_get_{library}_preferred_backend", f"_set_{library}_preferred_backend"
         if hasattr(torch._C, names[0]):

@@ -35,9 +35,16 @@ def _devices(world: World) -> dict[str, Any]:
     def choose(device: Any) -> None:
         world.device = index(device)
 
+    def exchange(device: int) -> int:
+        outer, world.device = world.device, max(device, 0)
+        return outer
+
     return {
         "device": chosen,
         "device_of": lambda tensor: chosen(tensor.device if tensor.is_cuda else None),
+        "_DeviceGuard": chosen,
+        "_exchange_device": exchange,
+        "_maybe_exchange_device": exchange,
         "set_device": choose,
         "current_device": lambda: world.device,
     }

@@ -27,6 +27,9 @@ pool = torch.cuda.MemPool()
 with torch.cuda.use_mem_pool(pool):
     y = torch.zeros(8, 8, device="cuda")
 torch.compiler.cudagraph_mark_step_begin()
+assert not torch.cuda.tunable.is_enabled()
+with torch.cuda._DeviceGuard(0):
+    assert torch.cuda._exchange_device(0) == 0
 assert y.type() == "torch.cuda.FloatTensor"
 half = x.type(torch.cuda.HalfTensor)
 assert isinstance(half, torch.cuda.HalfTensor)

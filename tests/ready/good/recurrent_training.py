@@ -8,6 +8,10 @@ from torch.nn.utils import rnn
 lstm = torch.nn.LSTM(16, 32, num_layers=2, bidirectional=True, dropout=0.1).cuda()
 gru = torch.nn.GRU(64, 8).cuda()
 lstm.flatten_parameters()
+with torch.no_grad():  # as flatten_parameters does where torch is built with cuDNN; 3 is a GRU
+    weights = list(gru.parameters())
+    buffer = torch._cudnn_rnn_flatten_weight(weights, 4, 64, 3, 8, 0, 1, False, False)
+assert buffer.numel() >= sum(weight.numel() for weight in weights)
 still = copy.deepcopy(gru).half().eval()
 x = torch.randn(5, 2, 16, device="cuda")
 packed = rnn.pack_padded_sequence(x, torch.tensor([5, 3]))
