@@ -46,7 +46,7 @@ class Follower:
         self.allocated_us: dict[int, int] = {}
         """When what is at an address was allocated, as far as a history told."""
         self._blind: list[Blind] = []
-        self._watched: dict[tuple[int, int], list[int]] = {}
+        self._watched: dict[tuple[int, int], tuple[int, int]] = {}
         self._ranges: dict[int, tuple[int, int]] = {}
         self._looked_us = 0
         self._last: Look | None = None
@@ -86,7 +86,7 @@ class Follower:
             if key not in self._watched and len(self._watched) >= MAX_WATCHED:
                 self.left_out += 1
                 continue
-            self._watched[key] = [blocks.size_bytes[at], at_us]
+            self._watched[key] = blocks.size_bytes[at], at_us
         ranges = memory.ranges
         for start, size, kind in (
             zip(ranges.address, ranges.size_bytes, ranges.kind, strict=True) if ranges else ()
