@@ -111,6 +111,35 @@ def test_looks_compare_blocks_by_place_and_size(
     assert found.returned_us == ([0 if reused else SINCE + 300])
 
 
+def test_memory_that_is_handed_out_looks_after_it_was_freed(follower: Follower) -> None:
+    pool = segment(POOL, [(1024, "active_allocated"), (3072, "inactive")], (1, 0))
+    other = segment(BASE - 4096, [(1024, "active_allocated"), (3072, "inactive")])
+    free = segment(BASE, [(1024, "inactive")])
+    for at_us in (SINCE + 100, SINCE + 200):
+        follower.look([other, free, pool], at_us)
+    assert frees(follower)[0].reused_us == [0]
+    taken = segment(BASE - 512, [(1024, "active_allocated"), (512, "inactive")])  # reaches into it
+    follower.look([other, taken, pool], SINCE + 300)
+    assert frees(follower)[0].reused_us == [SINCE + 300]
+
+
+def test_memory_that_looks_as_it_did_before_it_was_watched_is_another_block_all_the_same() -> None:
+    made = Follower()
+    found = memory()
+    assert found.blocks is not None
+    found.blocks.pointed = [0, 0, 1, 0]
+    made.watch(found, SINCE)
+    old = segment(BASE, [(256, "active_allocated"), (768, "inactive")])
+    pool = segment(POOL, [(1024, "active_allocated"), (3072, "inactive")], (1, 0))
+    made.look([old, pool], SINCE + 100)
+    found.blocks.pointed = [1, 0, 0, 0]  # the block of 512 bytes came and went between two looks
+    made.watch(found, SINCE + 150)
+    made.look([old, pool], SINCE + 200)
+    result = frees(made)[0]
+    assert (result.address, result.after_us) == ([BASE], [SINCE + 150])
+    assert result.reused_us == [SINCE + 200]
+
+
 def test_memory_outside_torch_is_asked_of_cuda_again(follower: Follower) -> None:
     follower.look_outside(lambda address: None, SINCE + 100)
     follower.look_outside(lambda address: None, SINCE + 200)
