@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .ready_log import Log
-from .torch_ready_call import KEEP_ON_GPU, WAITS, Call, is_gpu, set_known
+from .torch_ready_call import WAITS, Call, is_gpu, set_known
 
 CUDNN_CTC = (
     "for cuDNN's form, which can be captured, give targets (one row), input lengths and target "
@@ -18,11 +18,18 @@ CUDNN_CTC = (
 
 
 def install(log: Log) -> None:
-    """Let the loss of sequences take lengths from the host, for the rest of this process."""
+    """Check the loss of sequences before its arguments are converted, in this process."""
     functions: Any = torch
     plain = functions.ctc_loss
 
     def loss(scores: Any, targets: Any, inputs: Any, lengths: Any, *rest: Any, **named: Any) -> Any:
+        blank = rest[0] if rest else named.get("blank", 0)
+        if is_gpu(scores) and not _is_cudnn(scores, (targets, inputs, lengths), blank):
+            if is_gpu(inputs) or is_gpu(lengths):
+                kind, why = "host_sync", f"the lengths are read on the host: {WAITS}"
+            else:
+                kind, why = "pageable_copy", "the lengths are copied from pageable memory"
+            log.found(kind, "torch.nn.functional.ctc_loss", why, CUDNN_CTC)
         # For subclasses of tensors torch divides by the lengths wherever they are.
         with log.quiet():
             moved = [_moved(value, scores) for value in (inputs, lengths)]
@@ -31,14 +38,20 @@ def install(log: Log) -> None:
     functions.ctc_loss = loss
 
 
+def _is_cudnn(scores: Any, numbers: tuple[Any, ...], blank: int) -> bool:
+    return (
+        blank == 0
+        and scores.dtype == torch.float32
+        and all(isinstance(value, torch.Tensor) for value in numbers)
+        and numbers[0].dim() == 1
+        and all(value.dtype == torch.int32 and is_gpu(value) for value in numbers)
+    )
+
+
 def _moved(lengths: Any, scores: Any) -> Any:
     if not isinstance(lengths, torch.Tensor):
         lengths = torch.tensor(lengths)
-    if not is_gpu(scores) or is_gpu(lengths):
-        return lengths
-    moved = lengths.to(scores.device)
-    moved._cglens_from_host = True
-    return moved
+    return lengths.to(scores.device)
 
 
 def pack(call: Call) -> Any:
@@ -62,36 +75,13 @@ def _numbers(lengths: torch.Tensor) -> list[int] | None:
 
 
 def ctc_loss(call: Call) -> Any:
-    """Work out the loss of sequences; torch's own kernels want the lengths on the host."""
-    scores, targets, *lengths = call.args[:4]
-    blank = call.args[4] if len(call.args) > 4 else call.kwargs.get("blank", 0)
-    if is_gpu(scores) and not _is_cudnn(scores, targets, lengths, blank):
-        if not any(getattr(value, "_cglens_from_host", False) for value in lengths):
-            call.report("host_sync", f"the lengths are read on the host: {WAITS}", CUDNN_CTC)
-        else:
-            call.report(
-                "pageable_copy",
-                "the lengths are copied from memory on the host that is not pinned",
-                f"{CUDNN_CTC}; or {KEEP_ON_GPU}",
-            )
+    """Return the shapes of the loss and of what its backward needs."""
+    scores, targets = call.args[:2]
     longest = targets.shape[1] if targets.dim() == 2 else targets.numel()
     batch = (scores.shape[1],) if scores.dim() == 3 else ()
-    steps = (*batch, scores.shape[0], 2 * longest + 1)
-    return scores.new_empty(batch), scores.new_empty(steps)
+    return scores.new_empty(batch), scores.new_empty((*batch, scores.shape[0], 2 * longest + 1))
 
 
 def ctc_loss_backward(call: Call) -> Any:
     """Return the gradient's shape, wherever the lengths are."""
     return torch.empty_like(call.args[1])
-
-
-def _is_cudnn(scores: Any, targets: Any, lengths: Any, blank: int) -> bool:
-    numbers = (targets, *lengths)
-    return (
-        blank == 0
-        and scores.dtype == torch.float32
-        and targets.dim() == 1
-        and all(isinstance(value, torch.Tensor) for value in numbers)
-        and not any(getattr(value, "_cglens_from_host", False) for value in lengths)
-        and all(value.dtype == torch.int32 and is_gpu(value) for value in numbers)
-    )
