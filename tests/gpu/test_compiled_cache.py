@@ -49,7 +49,8 @@ for _ in range(4):
     net.zero_grad()
 torch.cuda.synchronize()
 from torch._dynamo.utils import counters
-print("hits", counters["inductor"]["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"])
+hits = counters["inductor"]["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"]
+print("hits", hits)
 """
 
 
