@@ -27,8 +27,10 @@ def layout(context: Context) -> Component:
     if not recording.graphs:
         return html.Div(html.P(NO_GRAPH), className="sentence")
     search = context.store.findings(context.state.recording)
+    # Where it was not over before, the panel may have been made without what it finds.
+    known = search.done.is_set()
     search.done.wait(PATIENCE_S)
-    return view(*_shown(context, search), done=search.done.is_set())
+    return view(*_shown(context, search), done=known)
 
 
 def _shown(
@@ -87,8 +89,8 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         if not done and len(search.findings.rows) == shown:
             return said(search.findings, done), no_update, no_update, no_update, False
         line, filters, data = _shown(context, search)
-        if done and not context.state.view:
-            # The panel sums up what was not known yet when the page was opened.
+        if done:
+            # The panel tells of what was not known yet when the page was opened.
             set_props(Shell.DETAILS, {"children": finding_panel.panel(context)})
         return line, filters, data, len(data), done
 
