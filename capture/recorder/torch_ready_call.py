@@ -11,6 +11,20 @@ from torch._subclasses.fake_tensor import FakeTensor
 KEEP_ON_GPU = (
     "keep the value on the GPU (`torch.where`, a tensor as an argument), or read it after a replay"
 )
+READ = frozenset(
+    (
+        "equal",
+        "nonzero",
+        "masked_select",
+        "_unique2",
+        "unique_dim",
+        "unique_consecutive",
+        "repeat_interleave",
+        "bincount",
+        "index",
+    )
+)
+"""Operators whose result torch works out where all values are known."""
 WAITS = "it waits until the GPU is done, and in a capture nothing runs"
 
 
@@ -73,6 +87,17 @@ class Call:
             return False
         known = [getattr(tensor, "_cglens_known", False) for tensor in self.tensors()]
         return bool(known) and all(known)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it reads values that are known, on the host, and writes none."""
+        if self.func.name().removeprefix("aten::").partition(".")[0] not in READ:
+            return False
+        tensors = list(self.tensors())
+        lists = [value for value in self.args if isinstance(value, (list, tuple))]
+        if any(value is None for items in lists for value in items):
+            return False
+        return bool(tensors) and all(getattr(it, "constant", None) is not None for it in tensors)
 
     def generators(self) -> Iterator[torch.Generator]:
         """Yield the random generators among the arguments."""

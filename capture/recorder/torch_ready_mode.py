@@ -143,7 +143,10 @@ class ReadyMode(FakeTensorMode):  # type: ignore[no-untyped-call]
                         call.report("random_generator", UNKNOWN_TO_GRAPH, REGISTER)
             handler = HANDLERS.get(func._schema.name.removeprefix("aten::"))
             try:
-                result = run(*args, **named) if handler is None else handler(call)
+                if handler is None or call.is_constant:
+                    result = run(*args, **named)
+                else:
+                    result = handler(call)
             except RuntimeError as error:
                 # torch has a class of its own for it from 2.13 on, and before only the words.
                 if "two devices" in str(error) or "two different devices" in str(error):

@@ -166,7 +166,11 @@ def index_put(call: Call) -> Any:
         _host_indices(call, others)
     if masks:
         # The number of selected elements is data: only the result's own shape is sure.
-        return tensor if call.name.endswith("_") else tensor.clone()
+        if not call.name.endswith("_"):
+            return tensor.clone()
+        if getattr(tensor, "constant", None) is not None:
+            call.mode.fake_tensor_converter.invalidate_constant_aliases(tensor.constant)
+        return tensor
     return call.run(tensor, indices, values, *rest, **call.kwargs)
 
 
