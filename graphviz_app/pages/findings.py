@@ -80,9 +80,10 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         State(FindingsPage.SHOWN, "data"),
         State(Shell.PLACE, "data"),
         State(Shell.CONTEXT, "data"),
+        State(Shell.FOCUS, "data"),
         prevent_initial_call=True,
     )
-    def follow(ticks: int | None, shown: int | None, place: Any, filled: Any) -> Any:
+    def follow(ticks: int | None, shown: int | None, place: Any, filled: Any, focus: Any) -> Any:
         context = Context(store, stored(place, filled), prefix)
         search = store.findings(context.state.recording)
         done = search.done.is_set()
@@ -91,7 +92,8 @@ def register(app: Dash, store: Store, prefix: str) -> None:
         line, filters, data = _shown(context, search)
         if done:
             # The panel tells of what was not known yet when the page was opened.
-            set_props(Shell.DETAILS, {"children": finding_panel.panel(context)})
+            focused = Context(store, stored(focus, filled), prefix)
+            set_props(Shell.DETAILS, {"children": finding_panel.panel(focused)})
         return line, filters, data, len(data), done
 
 

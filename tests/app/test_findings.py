@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,13 +21,16 @@ from graphviz_app.components.findings_table import finding_id, rows, said
 from graphviz_app.components.node_findings import of_node
 from graphviz_app.context import Context
 from graphviz_app.findings import Findings
+from graphviz_app.ids import FindingsPage, Shell
 from graphviz_app.marks_route import marks_at
+from graphviz_app.pages import findings as findings_page
 from graphviz_app.pages import memory as memory_page
 from graphviz_app.pages import overview
 from graphviz_app.pages.findings import layout
 from graphviz_app.state import ViewState
 from graphviz_app.store import Store
 from tests.analysis.graphs import graph_of
+from tests.app.test_app import call
 from tests.helpers.synthetic_memory import BASE, copy, graph, kernel, memory
 from tests.memory.test_changed_hands import Run, user
 
@@ -142,6 +146,24 @@ def test_the_panel_tells_why_what_to_do_and_where_memory_came_from(store: Store)
     assert "Origin" in shown  # the node's own panel below
     summary = str(panel(Context(store, ViewState("findings", "run"))))
     assert "Not looked for" in summary
+
+
+def test_the_panel_is_made_again_when_the_search_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, Any] = {}
+    monkeypatch.setattr(findings_page, "set_props", lambda id_, props: made.update({id_: props}))
+    store = Store([("run", recording())])
+    search = store.findings("")
+    assert search.done.wait(60)
+    view = finding_id(search.findings.ordered()[0])
+    inputs = {
+        f"{FindingsPage.TICK}.n_intervals": 1,
+        f"{Shell.PLACE}.data": {"page": "findings", "recording": "run"},
+        f"{Shell.FOCUS}.data": {"page": "findings", "graph": "stale", "node": 1, "view": view},
+        f"{Shell.CONTEXT}.data": {"recording": "run"},
+    }
+    answer = call(create_app(store), f"{FindingsPage.TICK}.disabled", inputs)
+    assert answer[FindingsPage.TICK]["disabled"] is True
+    assert "Why, and what to do" in str(made[Shell.DETAILS]["children"])
 
 
 def test_memory_that_changed_hands_has_all_its_stacks_and_its_words_say_what_they_are() -> None:
