@@ -52,7 +52,8 @@ export function addGroups(list, scene, camera, theme, state, widthsOf) {
       runs++;
       const gap = (nextLeft(scene, c) - columnLeft[c] - cell.width + 2 * inset) * scale;
       const room = Math.min(gap - (side - x) - 10, camera.width - side - 8);
-      if (bottom - top < LOWEST || room < NARROWEST || names >= MOST) continue;
+      // Curves of data flow take the same place.
+      if (scene.flows || bottom - top < LOWEST || room < NARROWEST || names >= MOST) continue;
       const shown = cut(colouring.legend[group].name, room, widths);
       if (!shown) continue;
       names++;
