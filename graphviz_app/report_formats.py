@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .comparison import Section, Table
+    from .comparing.report import Section, Table
 
 
 def clean(text: str) -> str:

@@ -8,8 +8,8 @@ from flask import Flask, Response, request
 
 from capture.errors import GraphLensError, LookupFailed
 
-from .compare_data import compare_data
-from .compared import Pair
+from .comparing.compared import Pair
+from .comparing.data import compare_data
 from .compression import SCENE_TYPE
 from .exports import export
 from .store import Store

@@ -85,9 +85,20 @@ APP = {
     "layout": set(),
     "state": set(),
     "store": {"layout", "figures", "format", "fields", "state"},
+    "comparing": {"format", "fields", "layout", "state", "figures", "store"},
     "figures": {"format", "fields", "layout", "state", "ids"},
-    "components": {"format", "fields", "layout", "state", "ids", "figures", "store"},
-    "pages": {"format", "fields", "layout", "state", "ids", "figures", "components", "store"},
+    "components": {"format", "fields", "layout", "state", "ids", "figures", "comparing", "store"},
+    "pages": {
+        "format",
+        "fields",
+        "layout",
+        "state",
+        "ids",
+        "figures",
+        "comparing",
+        "components",
+        "store",
+    },
 }
 
 

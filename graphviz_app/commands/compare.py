@@ -120,7 +120,7 @@ def rendered(diff: RecordingDiff, form: str, title: str, rows: int | None) -> st
         encoded = msgspec.json.encode(diff.document(), enc_hook=str)
         return msgspec.json.format(encoded, indent=2).decode() + "\n"
     from .. import report_formats
-    from ..comparison import sections
+    from ..comparing.report import sections
 
     render = {
         "text": report_formats.as_text,

@@ -119,7 +119,7 @@ def rendered(recording: Recording, form: str, title: str, rows: int) -> str:
         encoded = msgspec.json.encode(content, enc_hook=str)
         return msgspec.json.format(encoded, indent=2).decode() + "\n"
     from .. import report_formats
-    from ..series_report import churn_section, sections
+    from ..comparing.series_report import churn_section, sections
 
     render = {
         "text": report_formats.as_text,

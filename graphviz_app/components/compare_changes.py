@@ -7,8 +7,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from ..change_groups import Group
-from ..compared import Compared
+from ..comparing.change_groups import Group
+from ..comparing.compared import Compared
 from ..context import Context
 from ..figures.changes import COLOURS, WORDS
 from ..format import (

@@ -179,7 +179,7 @@ def _graphs(context: Context, chosen: GraphInfo, others: Sequence[GraphInfo]) ->
 
 
 def pairs_table(rows: list[dict[str, Any]]) -> Component:
-    """Return the table of the pairs of two recordings; see :mod:`graphviz_app.pair_rows`."""
+    """Return the table of the pairs of two recordings, whose rows `pair_rows` makes."""
     columns = [
         {"field": "name", "headerName": "Graph", "flex": 4, "minWidth": 160,
          "cellRenderer": "NodeLink", "filter": "agTextColumnFilter", "tooltipField": "name"},

@@ -11,10 +11,11 @@ from dash.development.base_component import Component
 from capture.analysis import run_analysis
 from capture.errors import FormatError, LookupFailed
 
-from .. import compare_facts, compare_node_facts, naming
-from ..compare_node_facts import NodeSide
-from ..compared import Compared, subject_at
-from ..comparison import both_paths
+from .. import naming
+from ..comparing import node_sheets, whole_sheets
+from ..comparing.compared import Compared, subject_at
+from ..comparing.node_sheets import NodeSide
+from ..comparing.report import both_paths
 from ..context import Context
 from ..figures.changes import COLOURS, HINTS, WORDS, Mark
 from ..format import type_text
@@ -39,7 +40,7 @@ def pair_panel(context: Context, compared: Compared) -> Children:
     if state.node is None or compared.nothing_to_draw:
         return [
             heading("Comparison", _title(compared)),
-            *[sheet_view(sheet) for sheet in compare_facts.graph_sheets(compared)],
+            *[sheet_view(sheet) for sheet in whole_sheets.graph_sheets(compared)],
             *_notes(compared),
         ]
     if state.body not in compared.levels:
@@ -57,7 +58,7 @@ def pair_panel(context: Context, compared: Compared) -> Children:
         node_head(Mark(int(merged.marks[node])), sides, both_paths(*paths)),
         *_places(context, compared, int(union.twin[node]), bool(union.in_before[node])),
         *[sheet_view(sheet)
-          for sheet in compare_node_facts.node_sheets(sides[0], sides[1], change)],
+          for sheet in node_sheets.node_sheets(sides[0], sides[1], change)],
         _elsewhere(context, compared, paths),
     ]  # fmt: skip
 
@@ -67,7 +68,7 @@ def recordings_panel(context: Context) -> Children:
     opened = [context.store.get(name) for name in (context.state.recording, context.state.after)]
     one, other = (item.recording for item in opened)
     title = f"{opened[0].id} \N{RIGHTWARDS ARROW} {opened[1].id}"
-    sheets = compare_facts.recording_sheets(one, other)
+    sheets = whole_sheets.recording_sheets(one, other)
     return [heading("Comparison", title), *[sheet_view(sheet) for sheet in sheets]]
 
 

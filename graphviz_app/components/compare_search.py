@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compared import Compared
+from ..comparing.compared import Compared
+from ..comparing.merged import Side
 from ..context import Context
 from ..figures.changes import WORDS
-from ..merged import Side
 
 FIELD = "change:"
 

@@ -8,8 +8,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from ..comparing.sheets import Row, Sheet
 from ..format import ABSENT
-from ..sheets import Row, Sheet
 from .prose import prose
 
 SIDES = ("before", "after")

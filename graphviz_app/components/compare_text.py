@@ -12,12 +12,13 @@ from capture.compare import UpdateVerdict, Violation
 from capture.compare.update_rules import RULES
 from capture.model import EvidenceKind
 
-from .. import compare_facts, result_text
-from ..compared import Compared
-from ..comparison import both_paths, within_noise
+from .. import result_text
+from ..comparing import whole_sheets
+from ..comparing.compared import Compared
+from ..comparing.report import both_paths, within_noise
+from ..comparing.verdict_text import setting_rows, verdict_facts
 from ..context import Context
 from ..format import count_text, counted
-from ..verdict_text import setting_rows, verdict_facts
 from .compare_sheet import sheet_table
 from .links import go_link
 from .prose import prose
@@ -28,7 +29,7 @@ MOST_ROWS = 500
 
 def memory_view(compared: Compared) -> Component:
     """Return memory and findings of both sides."""
-    sizes = compare_facts.size_rows(compared.diff.sizes)
+    sizes = whole_sheets.size_rows(compared.diff.sizes)
     parts: list[Any] = [html.H2("Memory")]
     if sizes:
         parts.append(sheet_table(sizes))

@@ -7,14 +7,15 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from .. import compare_facts, timing_facts
-from ..compared import Compared
-from ..comparison import measure_text
+from .. import timing_facts
+from ..comparing import whole_sheets
+from ..comparing.compared import Compared
+from ..comparing.merged import Side
+from ..comparing.report import measure_text
 from ..context import Context
 from ..figures.changes import COLOURS, HINTS, WORDS, Mark, counted_marks
 from ..format import count_text, counted
 from ..ids import Shell
-from ..merged import Side
 from ..routes import compare_url
 from .attributes import attributes
 from .colour_legend import entry_button
@@ -78,7 +79,7 @@ def band(context: Context, compared: Compared) -> Component:
         for item in shown
     ]
     if not diff.measures:
-        facts.append(("replay", "not timed on both sides", compare_facts.no_times(compared)))
+        facts.append(("replay", "not timed on both sides", whole_sheets.no_times(compared)))
     answer = "would be taken" if verdict.possible else f"refused: {verdict.result}"
     link = go_link(
         context, answer, {"view": UPDATE}, className=None if verdict.possible else "refused"

@@ -10,20 +10,20 @@ from dash.development.base_component import Component
 
 from capture.errors import GraphLensError
 
-from ..compare_data import merged_body
-from ..compare_pairs import counterpart, pairs_of
-from ..compared import Pair, compared
+from ..comparing.compared import Pair, compared
+from ..comparing.data import merged_body
+from ..comparing.pairs import counterpart, pairs_of
 from ..components import details
 from ..components.compare_choice import chooser, head, pairs_table
 from ..components.compare_panel import pair_panel, recordings_panel
 from ..components.compare_search import find
 from ..components.compare_view import pair_view
 from ..components.facts import Children
+from ..components.pair_rows import pair_row, pair_rows, progress_text
 from ..components.prose import sentence
 from ..context import first_graph
 from ..format import counted
 from ..ids import ComparePage, Shell
-from ..pair_rows import pair_row, pair_rows, progress_text
 from ..state import ViewState, from_url, stored
 from ..store import Store
 from . import Context, Page

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from capture.compare import align
 from capture.model import Graph
+from graphviz_app.comparing.merged import Merged, Side
+from graphviz_app.comparing.union import Union
 from graphviz_app.figures.changes import ABSENT, Mark
 from graphviz_app.figures.scene import decode_scene
-from graphviz_app.merged import Merged, Side
-from graphviz_app.union import Union
 from tests.compare.graphs import graph, kernels
 
 LAYERS = "abcdefgh" * 3

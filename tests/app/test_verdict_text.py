@@ -7,7 +7,7 @@ import pytest
 from capture.compare.answers import DriverAnswer
 from capture.compare.settings import Setting
 from capture.compare.update import UpdateVerdict, Violation
-from graphviz_app.verdict_text import setting_rows, verdict_facts
+from graphviz_app.comparing.verdict_text import setting_rows, verdict_facts
 
 BROKEN = Violation(rule="memset_dimensions", words="height is 3 before, 2 after", after="4")
 

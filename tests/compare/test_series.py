@@ -13,7 +13,7 @@ from capture.errors import LookupFailed
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from capture.topology.summary import digest
 from capture.updates import Answer, Updates
-from graphviz_app.series_report import sections
+from graphviz_app.comparing.series_report import sections
 from tests.compare.graphs import chain, kernels, launch
 
 ROOT = Path(__file__).resolve().parent.parent.parent

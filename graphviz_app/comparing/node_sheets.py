@@ -9,11 +9,12 @@ from capture.compare import FieldChange, NodeChange
 from capture.compare.measures import node_spread
 from capture.model import EvidenceKind, Recording
 
-from . import comparison, timing_facts
-from .fields import label_text
-from .format import duration_text
-from .node_facts import node_sections
-from .origin_text import class_text, line_text, module_text
+from .. import timing_facts
+from ..fields import label_text
+from ..format import duration_text
+from ..node_facts import node_sections
+from ..origin_text import class_text, line_text, module_text
+from . import report
 from .sheets import Row, Sheet, side_by_side
 
 
@@ -55,7 +56,7 @@ def differing(change: NodeChange) -> Sheet:
 
 
 def _changed(item: FieldChange) -> Row:
-    one, other = (comparison.value_text(item.field, value) for value in (item.before, item.after))
+    one, other = (report.value_text(item.field, value) for value in (item.before, item.after))
     return Row(label_text(item.field), one, other, loud=True)
 
 

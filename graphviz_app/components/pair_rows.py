@@ -6,13 +6,13 @@ from typing import Any
 
 from capture.model import GraphInfo
 
-from .compare_pairs import Pairs, PairSummary
-from .comparison import ARROW, measure_text
-from .components.compare_choice import DROP, title_of
-from .components.result_view import link_to
-from .context import Context
-from .figures.changes import COLOURS, Mark
-from .format import ABSENT, count_text, counted
+from ..comparing.pairs import Pairs, PairSummary
+from ..comparing.report import ARROW, measure_text
+from ..context import Context
+from ..figures.changes import COLOURS, Mark
+from ..format import ABSENT, count_text, counted
+from .compare_choice import DROP, title_of
+from .result_view import link_to
 
 KINDS = ("changed", "added", "removed", "moved")
 WAITING = "waiting"

@@ -10,9 +10,9 @@ from capture.compare.series import Group, Series
 from capture.compare.variations import Variation
 from capture.names import short
 
-from .comparison import ARROW, MOST_PATHS, Section, Table, value_text
-from .fields import label_text
-from .format import bytes_text, count_text, counted, duration_text, three_digits
+from ..fields import label_text
+from ..format import bytes_text, count_text, counted, duration_text, three_digits
+from .report import ARROW, MOST_PATHS, Section, Table, value_text
 
 MOST_REASONS = 3
 MOST_SWITCHES = 6

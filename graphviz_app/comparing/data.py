@@ -9,12 +9,12 @@ import msgspec
 
 from capture.errors import LookupFailed
 
+from ..compression import SCENE_TYPE
+from ..figures.changes import COLOURS, WORDS, Mark
+from ..format import duration_text
+from ..store import Store
 from .compared import Compared, Pair, compared, nearest
-from .compression import SCENE_TYPE
-from .figures.changes import COLOURS, WORDS, Mark
-from .format import duration_text
 from .merged import Side
-from .store import Store
 
 JSON = "application/json"
 SIDES = (Side.BEFORE, Side.AFTER)

@@ -8,10 +8,9 @@ from capture.compare import Measure
 from capture.compare.measures import Size
 from capture.model import Recording
 
-from . import timing_facts
-from .compared import Compared
-from .fields import label_text
-from .format import (
+from .. import timing_facts
+from ..fields import label_text
+from ..format import (
     bytes_text,
     command_text,
     count_text,
@@ -20,6 +19,7 @@ from .format import (
     signed_bytes_text,
     signed_duration_text,
 )
+from .compared import Compared
 from .sheets import Row, Sheet
 
 SIZES = "what torch's pool of the graph, or the executable, takes"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .comparison import ARROW, both_paths, fields_text, path_text, time_text, what_text
-from .figures.changes import Mark
-from .format import duration_text
+from ..figures.changes import Mark
+from ..format import duration_text
+from .report import ARROW, both_paths, fields_text, path_text, time_text, what_text
 
 if TYPE_CHECKING:
     from capture.compare import NodeChange

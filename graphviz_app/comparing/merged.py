@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from capture.compare import Alignment
 
-from . import naming
-from .figures.changes import Mark, by_change
-from .figures.scene import SceneTexts, encode_scene
-from .format import counted
-from .layout import LaneLayout, lane_layout
+from .. import naming
+from ..figures.changes import Mark, by_change
+from ..figures.scene import SceneTexts, encode_scene
+from ..format import counted
+from ..layout import LaneLayout, lane_layout
 from .union import Union
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .facts import Section
-from .format import ABSENT
+from ..facts import Section
+from ..format import ABSENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from capture.compare.changes import DurationChange, place
 from capture.compare.measures import Size
 from capture.model import EvidenceKind
 
-from . import result_text
-from .fields import label_text, show
-from .format import bytes_text, count_text, counted, duration_text, type_text
+from .. import result_text
+from ..fields import label_text, show
+from ..format import bytes_text, count_text, counted, duration_text, type_text
 from .verdict_text import setting_rows, verdict_facts
 
 ARROW = "\N{RIGHTWARDS ARROW}"

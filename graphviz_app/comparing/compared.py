@@ -20,15 +20,15 @@ from capture.compare import (
 )
 from capture.errors import FormatError
 
+from ..figures.changes import Mark
 from .change_groups import Group, Place, Tour, changed_groups, mark_of, time_groups
-from .figures.changes import Mark
 from .merged import Merged
 
 if TYPE_CHECKING:
     from capture.compare import NodeChange
     from capture.model import Recording
 
-    from .store import Store
+    from ..store import Store
 
 CHANGE_BYTES = 2_000
 NODE_BYTES = 300

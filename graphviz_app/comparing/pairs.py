@@ -27,7 +27,7 @@ from capture.model import GraphInfo
 from .compared import Pair, compared
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 ROW_BYTES = 3_000
 LARGE_NODES = 3_000

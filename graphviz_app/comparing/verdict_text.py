@@ -6,8 +6,8 @@ from capture.compare.answers import DriverAnswer
 from capture.compare.settings import Setting, summary
 from capture.compare.update import UpdateVerdict
 
-from .fields import label_text
-from .format import count_text, counted, duration_text
+from ..fields import label_text
+from ..format import count_text, counted, duration_text
 
 MOST_PATHS = 6
 

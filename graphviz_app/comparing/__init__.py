@@ -1,0 +1,1 @@
+"""Two graphs or recordings against each other: what differs, drawn, listed and told."""
