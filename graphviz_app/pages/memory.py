@@ -19,7 +19,7 @@ from .. import result_text
 from ..components import result_view
 from ..components.facts import fact_head
 from ..components.memory_blocks import blocks_table
-from ..components.memory_later import freed_later
+from ..components.memory_findings import found_in_memory
 from ..components.memory_sums import memory_facts, pools_table
 from ..components.plots import STILL_PLOT_CONFIG
 from ..components.prose import prose
@@ -124,7 +124,7 @@ def _graph(context: Context) -> list[Component]:
         html.Dl([fact_head(fact) for fact in memory_facts(subject, pools)], className="head-facts"),
         *_caution(memory),
         html.P(prose(f"{result_text.summary(pools)} {result_text.summary(stale)}")),
-        *freed_later(context),
+        *found_in_memory(context),
         *_map(memory, rows),
         *_pool(memory, len(subject.graph)),
         html.H3(

@@ -69,6 +69,8 @@ def test_blocks_stand_with_tensor_owner_and_nodes(app: dash.Dash) -> None:
     assert "block:0x7f0000000000" in content
     assert "took 4 KiB more from the driver" in content
     assert "1 node holds 1 address of memory that was free" in content
+    assert "Addresses of freed memory (1)" in content
+    assert "/findings?recording=run" in content
 
 
 def test_a_block_leads_to_the_module_and_the_line_of_its_tensor() -> None:
