@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from ..model import Graph
-from .labels import label_of
+from .graph_part import GraphPart
 from .order import OrderedEdges, order_edges, topological_order
 
 
-class OrderedGraph:
-    """A graph, or one body of it, with the order of its nodes.
-
-    Parameters
-    ----------
-    graph : Graph
-        With `path`, the body at that path and not the graph that holds it.
-    path : str
-        Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
-    """
-
-    def __init__(self, graph: Graph, path: str = "") -> None:
-        self.graph = graph
-        self.path = path
-
-    def node_path(self, position: int) -> str:
-        """Return a node's path in the captured graph."""
-        return f"{self.path}/{position}" if self.path else str(position)
-
-    def label(self, position: int) -> str:
-        """Return a node's short name."""
-        return label_of(self.graph, position)
+class OrderedGraph(GraphPart):
+    """A graph, or one body of it, with the order that its edges give."""
 
     @cached_property
     def order(self) -> Sequence[int] | None:

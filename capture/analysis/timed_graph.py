@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LookupFailed
 from ..model import Graph
+from .graph_part import GraphPart
 from .joined import Interval, JoinedRows, join_rows
 from .labels import label_of
 
@@ -16,22 +17,19 @@ if TYPE_CHECKING:
     from ..timings import Timings
 
 
-class TimedGraph:
+class TimedGraph(GraphPart):
     """A graph, or one body of it, with the times of its nodes by position.
 
     Parameters
     ----------
-    graph : Graph
-        With `path`, the body at that path and not the graph that holds it.
-    path : str
-        Where `graph` is in the captured graph, such as ``"3/0"``; positions count inside it.
+    graph, path
+        As of :class:`~capture.analysis.graph_part.GraphPart`.
     timings : Timings, optional
         Of the whole graph.
     """
 
     def __init__(self, graph: Graph, path: str = "", timings: Timings | None = None) -> None:
-        self.graph = graph
-        self.path = path
+        GraphPart.__init__(self, graph, path)
         self.timings = timings
 
     def column(self, name: str) -> list[int]:

@@ -14,6 +14,7 @@ from ..memory.twins import judge, settle
 from ..memory.words import words
 from ..model import Graph
 from ..origin_index import OriginIndex
+from .graph_part import GraphPart
 from .kept_objects import kept_objects
 from .ordered_graph import OrderedGraph
 
@@ -32,7 +33,7 @@ class TouchedGraph(OrderedGraph):
     Parameters
     ----------
     graph, path
-        As of :class:`~capture.analysis.ordered_graph.OrderedGraph`.
+        As of :class:`~capture.analysis.graph_part.GraphPart`.
     memory, writes, origins : optional
         Of the whole graph.
     find_twin : callable, optional
@@ -48,7 +49,7 @@ class TouchedGraph(OrderedGraph):
         origins: Origins | None = None,
         find_twin: Callable[[], Twin | None] | None = None,
     ) -> None:
-        super().__init__(graph, path)
+        GraphPart.__init__(self, graph, path)
         self.memory = memory
         self.writes = writes
         self.origins = origins
