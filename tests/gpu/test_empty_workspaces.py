@@ -39,8 +39,8 @@ def empty_workspaces(graph: capture.Graph) -> set[int]:
 def test_bytes_at_an_empty_workspace_stay_and_change_nothing() -> None:
     tried = 0
     for images, channels, more, side in SHAPES:
-        x = torch.randn(images, channels, side, side, device="cuda", dtype=torch.half)
-        weight = torch.randn(more, channels, 3, 3, device="cuda", dtype=torch.half)
+        x = torch.randn(images, channels, side, side).cuda().half()
+        weight = torch.randn(more, channels, 3, 3).cuda().half()
 
         def step(x: Any = x, weight: Any = weight) -> Any:
             return torch.nn.functional.conv2d(x, weight, padding=1)

@@ -18,7 +18,8 @@ Made = tuple[Callable[..., Any], list[Any]]
 
 
 def _randn(*shape: int) -> Any:
-    return torch.randn(*shape, device="cuda")
+    # Of the CPU's generator: a capture that failed in another test may hold the device's.
+    return torch.randn(*shape).cuda()
 
 
 def cudnn_attention() -> Made:
@@ -46,7 +47,7 @@ def efficient_attention_backward() -> Made:
             gradient, q, k, v, None, *rest, 0.0, wanted, True
         )[:3]
 
-    return backward, [torch.randn_like(output), *heads, output, sums, seed, offset]
+    return backward, [_randn(*output.shape), *heads, output, sums, seed, offset]
 
 
 def batch_norm_backward(channels: int, side: int) -> Made:
@@ -59,7 +60,7 @@ def batch_norm_backward(channels: int, side: int) -> Made:
     def backward(*given: Any) -> Any:
         return aten.cudnn_batch_norm_backward(*given, 1e-5, reserve)
 
-    given = [x, torch.randn_like(x), weight, mean, variance, saved_mean, saved_variance]
+    given = [x, _randn(*x.shape), weight, mean, variance, saved_mean, saved_variance]
     return backward, given
 
 
@@ -73,7 +74,7 @@ def layer_norm_backward() -> Made:
             gradient, x, [512], mean, deviation, weight, bias, [True, True, True]
         )
 
-    return backward, [torch.randn_like(x), x, mean, deviation, weight, bias]
+    return backward, [_randn(*x.shape), x, mean, deviation, weight, bias]
 
 
 def nll_loss_backward() -> Made:
