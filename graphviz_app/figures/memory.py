@@ -28,6 +28,8 @@ MOST_SEGMENTS = 60
 MOST_PIECES = 6_000
 MOST_BARS = 60
 BAR_HEIGHT = 18
+MOST_CHARACTERS = 28
+"""Of a name beside a bar."""
 AXIS_TITLE: dict[str, Any] = {"standoff": 6, "font": {"size": 12}}
 FEW_NODES = 12
 LIFETIMES = (("still allocated after the capture", "#009E73"), ("freed in the capture", "#8FD3BD"))
@@ -63,6 +65,7 @@ def address_map(memory: MemoryMap, rows: Sequence[Row]) -> dict[str, Any]:
         f"{_device(segments.device[at] if segments.device else here, here)}"
         f"{pool_text(memory.pools[segments.pool[at]], own)} · "
         f"{text.bytes_text(segments.size_bytes[at])}"
+        + (", expandable" if segments.expandable and segments.expandable[at] else "")
         for at in shown
     ]
     pieces = _pieces([row for row in rows if row.segment in shown])
@@ -105,6 +108,18 @@ def _pieces(rows: Sequence[Row]) -> list[tuple[str, int, int, int, str]]:
                 continue
         found.append((key, row.segment, row.address, end, _hover(row)))
     return found
+
+
+def _short(name: str) -> str:
+    """Return the end of a tensor's name, which tells more than its beginning.
+
+    Examples
+    --------
+    >>> _short("OptimizedModule: _orig_mod.layers.0.self_attn.in_proj_weight"), _short("Net: scale")
+    ('….0.self_attn.in_proj_weight', 'scale')
+    """
+    path = name.rpartition(": ")[2].replace("_orig_mod.", "")
+    return path if len(path) <= MOST_CHARACTERS else f"…{path[1 - MOST_CHARACTERS :]}"
 
 
 def _role(row: Row) -> str:
@@ -157,7 +172,7 @@ def use_map(rows: Sequence[Row], count: int) -> dict[str, Any]:
         layout["xaxis"]["dtick"] = 1
     layout["xaxis"]["title"] = {"text": "node, in creation order", **AXIS_TITLE}
     names = [
-        (row.name.rpartition(": ")[2][-24:] or _role(row) or text.address_text(row.address))
+        (_short(row.name) or _role(row) or text.address_text(row.address))
         + f" · {text.bytes_text(row.size_bytes)}"
         for row in largest
     ]

@@ -227,12 +227,14 @@ def test_memory_of_another_device_says_so() -> None:
     made = memory()
     assert made.segments is not None
     made.segments.device[0] = 1
+    made.segments.expandable = [0, 1]
     rows = rows_of(made, Subject(graph([kernel(SCALE, BASE + 8, 0, POOL)]), memory=made))
     assert {row.device for row in rows if row.segment == 0} == {1}
     assert {row.device for row in rows if row.segment == 1} == {None}
     assert table(rows)[0]["where"] == "common pool, allocated, on device 1"
     labels = address_map(made, rows)["layout"]["yaxis"]["ticktext"]
     assert [label.startswith("device 1 · ") for label in labels] == [False, True]
+    assert [label.endswith(", expandable") for label in labels] == [True, False]
 
 
 def test_use_goes_from_the_first_to_the_last_node() -> None:
