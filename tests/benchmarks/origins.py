@@ -1,6 +1,6 @@
 """Capturing with and without origins, in turns, and replaying what was captured.
 
-``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 9] [--out FILE]`` needs a GPU.
+``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 7] [--out FILE]`` needs a GPU.
 
 Both observers of operators are measured: the one in C++, and the one in Python that takes its place
 where it cannot be compiled. Both captures are recorded; the peer is recording without origins.
@@ -98,6 +98,10 @@ def chain(nodes: int) -> Callable[[], Any]:
     return adds
 
 
+Times = dict[bool, list[tuple[float, float]]]
+"""(until the end is asked for, whole) in microseconds, by whether origins were recorded."""
+
+
 class Bench:
     """Captures with and without origins in one process, both recorded.
 
@@ -144,28 +148,16 @@ class Bench:
             self.session.origin_source = None
         return (until_s - start_s) * 1e6, (end_s - start_s) * 1e6, graph
 
-    def measure(self, name: str, work: Callable[[], Any], nodes: int, rounds: int) -> Any:
-        """Let both captures take turns and compare medians."""
-        times: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    def turns(self, work: Callable[[], Any], rounds: int) -> Times:
+        """Let both captures take turns; return their times without and with origins."""
+        times: Times = {False: [], True: []}
         for number in range(rounds + 1):
             for origins in (True, False) if number % 2 else (False, True):
                 until, whole, graph = self.capture(work, origins)
                 if number:  # the first round finds modules and operators
                     times[origins].append((until, whole))
                 del graph
-        row: dict[str, Any] = {"workload": name, "nodes": nodes, "rounds": rounds}
-        for at, what in enumerate(("until_end_us", "whole_us")):
-            plain, noted = ([item[at] for item in times[which]] for which in (False, True))
-            quarters = statistics.quantiles(plain, n=4)
-            base = statistics.median(plain)
-            row[what] = {
-                "without_origins": round(base, 1),
-                "with_origins": round(statistics.median(noted), 1),
-                "ratio": round(statistics.median(noted) / base, 3),
-                "more_us_a_node": round((statistics.median(noted) - base) / nodes, 2),
-                "spread_of_without": round((quarters[2] - quarters[0]) / base, 3),
-            }
-        return row
+        return times
 
     def replays(self, work: Callable[[], Any], replays: int, rounds: int) -> dict[str, Any]:
         """Replay both graphs in turns, and compare medians on the GPU's clock."""
@@ -193,6 +185,23 @@ class Bench:
         }
 
 
+def compared(times: Times, nodes: int) -> dict[str, Any]:
+    """Compare medians of captures without and with origins."""
+    row: dict[str, Any] = {}
+    for at, what in enumerate(("until_end_us", "whole_us")):
+        plain, noted = ([item[at] for item in times[which]] for which in (False, True))
+        quarters = statistics.quantiles(plain, n=4)
+        base = statistics.median(plain)
+        row[what] = {
+            "without_origins": round(base, 1),
+            "with_origins": round(statistics.median(noted), 1),
+            "ratio": round(statistics.median(noted) / base, 3),
+            "more_us_a_node": round((statistics.median(noted) - base) / nodes, 2),
+            "spread_of_without": round((quarters[2] - quarters[0]) / base, 3),
+        }
+    return row
+
+
 def warm_up(work: Callable[[], Any]) -> None:
     """Run work on a side stream: libraries initialise, lazy state appears."""
     import torch as module
@@ -214,9 +223,9 @@ def count_nodes(path: Path) -> list[int]:
 def main() -> None:
     """Measure, print and write the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.origins", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--nodes", type=int, nargs="+", default=[SIZE, 20_000])
-    parser.add_argument("--replays", type=int, default=200)
+    parser.add_argument("--replays", type=int, default=100)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     os.environ["CGLENS_TIMINGS"] = "0"
@@ -225,9 +234,10 @@ def main() -> None:
 
     few = max(3, arguments.rounds // 3)
     cases = [
-        (observer, name, make, size, arguments.rounds if size == SIZE else few)
+        # The one in Python takes the other's place where that cannot be compiled.
+        (observer, name, make, size)
         for size in arguments.nodes
-        for observer in ("native", "python")
+        for observer in (("native", "python") if size == SIZE else ("native",))
         for name, make in (
             ("forward", model_forward),
             ("training step", training_step),
@@ -235,22 +245,21 @@ def main() -> None:
         )
     ]
     rows: list[dict[str, Any]] = []
-    for observer, name, make, size, rounds in cases:
-        if observer == "python" and size != SIZE:
-            continue  # it takes the place of the other one where that cannot be compiled
+    for observer, name, make, size in cases:
+        goal = observer == "native" and size == SIZE
+        rounds = arguments.rounds if goal else few
         work = make(size)
         warm_up(work)
+        bench = Bench(observer)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "count.cgl"
-            bench = Bench(observer)
+            path = Path(folder) / "run.cgl"
             with capture.record(path):
-                bench.capture(work, False)
+                times = bench.turns(work, rounds)
+                replays = bench.replays(work, arguments.replays, 3) if goal else {}
             nodes = count_nodes(path)[-1]
-            with capture.record(Path(folder) / "run.cgl"):
-                row = {"observer": observer, **bench.measure(name, work, nodes, rounds)}
-                if size == SIZE:
-                    row |= bench.replays(work, arguments.replays, 3)
-            bench.close()
+        bench.close()
+        row = {"observer": observer, "workload": name, "nodes": nodes, "rounds": rounds}
+        row |= compared(times, nodes) | replays
         rows.append(row)
         more = row["until_end_us"]["more_us_a_node"]
         print(json.dumps(row), flush=True)
