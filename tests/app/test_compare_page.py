@@ -15,9 +15,9 @@ from capture.errors import FormatError
 from capture.model import Graph, GraphInfo, Metadata, Recording
 from graphviz_app.app import Settings, create_app
 from graphviz_app.comparing.compared import Compared, Pair, compared
-from graphviz_app.components.pair_rows import pair_rows, progress_text
 from graphviz_app.comparing.pairs import pairs_of
 from graphviz_app.components.compare_choice import MOST_OPTIONS, around
+from graphviz_app.components.pair_rows import pair_rows, progress_text
 from graphviz_app.context import Context
 from graphviz_app.figures.changes import WORDS, Mark
 from graphviz_app.format import dims_text
