@@ -20,7 +20,7 @@ def install(log: Log) -> None:
     plain = functions.ctc_loss
 
     def loss(scores: Any, targets: Any, inputs: Any, lengths: Any, *rest: Any, **named: Any) -> Any:
-        # cuDNN's form too: with int32 tensors on the GPU the capture failed on an H200 (torch 2.11).
+        # cuDNN's form as well: with int32 on the GPU the capture failed on an H200 (torch 2.11).
         if is_gpu(scores):
             if is_gpu(inputs) or is_gpu(lengths):
                 kind, why = "host_sync", f"the lengths are read on the host: {WAITS}"
