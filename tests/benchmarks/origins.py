@@ -1,6 +1,6 @@
 """Capturing with and without origins, in turns, and replaying what was captured.
 
-``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 7] [--out FILE]`` needs a GPU.
+``python -m tests.benchmarks.origins [--nodes 2500 20000] [--rounds 5] [--out FILE]`` needs a GPU.
 
 Both observers of operators are measured: the one in C++, and the one in Python that takes its place
 where it cannot be compiled. Both captures are recorded; the peer is recording without origins.
@@ -223,7 +223,7 @@ def count_nodes(path: Path) -> list[int]:
 def main() -> None:
     """Measure, print and write the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.origins", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nodes", type=int, nargs="+", default=[SIZE, 20_000])
     parser.add_argument("--replays", type=int, default=100)
     parser.add_argument("--out", type=Path)
