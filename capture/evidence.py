@@ -30,7 +30,8 @@ from .memory_map import (
 from .origin_checks import check as check_origins
 from .origins import NODE_COLUMNS as ORIGIN_COLUMNS
 from .origins import Origins
-from .outside import WORK_COLUMNS, Compilation, Outside
+from .outside import STACK_COLUMNS, WORK_COLUMNS, Compilation, Outside
+from .outside_checks import check as check_outside
 from .timings import NODE_COLUMNS as TIMING_COLUMNS
 from .timings import Timings
 from .updates import ANSWER_COLUMNS, Updates, name_graphs, updates_told
@@ -250,8 +251,9 @@ OUTSIDE = StoredKind(
     noun="work outside graphs",
     struct=Outside,
     owner="process",
-    columns=(Columns("", WORK_COLUMNS, key="name"),),
+    columns=(Columns("", (*WORK_COLUMNS, *STACK_COLUMNS), key="name"),),
     told=_outside_told,
+    check=check_outside,
 )
 COMPILATION = StoredKind(
     name="compilation",

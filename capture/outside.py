@@ -6,7 +6,11 @@ from typing import Any
 
 import msgspec
 
+from .origins import Frame
+
 WORK_COLUMNS = ("name", "type", "stream", "place", "count", "total_ns", "longest_ns")
+STACK_COLUMNS = ("stack", "autograd")
+"""Columns that recordings have only where stacks of launches were noted."""
 BETWEEN = "between"
 """Launched by the script between two replays."""
 INSIDE = "replay"
@@ -30,9 +34,21 @@ class Outside(msgspec.Struct, kw_only=True, omit_defaults=True):
     graphs_ns, outside_ns, busy_ns : int
         Time in which at least one node, one piece of other work, or any of both ran.
     name, type, stream, place : list
-        One row per kernel (or kind of copy), stream and place: :data:`BETWEEN` or :data:`INSIDE`.
-        Kernels have their mangled name; types are node types.
+        One row per kernel (or kind of copy), stream, place (:data:`BETWEEN` or :data:`INSIDE`),
+        stack and autograd node. Kernels have their mangled name; types are node types.
     count, total_ns, longest_ns : list of int
+    stack : list of int
+        Index into `stacks` of the Python stack that launched it, -1 where that is not known; empty
+        where no stacks were noted. On autograd's threads it is what runs there of Python, and
+        below that the stack of the thread that waits for the backward.
+    autograd : list of str
+        The autograd node that was running, empty for none; as long as `stack`.
+    frames : list of Frame
+    stacks : list of tuple of int
+        Frames of each stack, innermost first.
+    stacks_end : int
+        The window in which stacks became too many to note all, counted from 1; 0 where they
+        never did.
     dropped_records : int
         Records that CUPTI lost, or that were too many to keep.
     place_known : bool
@@ -55,6 +71,11 @@ class Outside(msgspec.Struct, kw_only=True, omit_defaults=True):
     count: list[int] = msgspec.field(default_factory=list)
     total_ns: list[int] = msgspec.field(default_factory=list)
     longest_ns: list[int] = msgspec.field(default_factory=list)
+    stack: list[int] = msgspec.field(default_factory=list)
+    autograd: list[str] = msgspec.field(default_factory=list)
+    frames: list[Frame] = msgspec.field(default_factory=list)
+    stacks: list[tuple[int, ...]] = msgspec.field(default_factory=list)
+    stacks_end: int = 0
     dropped_records: int = 0
     place_known: bool = False
     reason: str = ""

@@ -25,7 +25,8 @@ CAPTURE = {
     "memory_after": set(),
     "memory_map": {"memory_after"},
     "memory_checks": {"errors", "memory_after", "memory_map"},
-    "outside": set(),
+    "outside": {"origins"},
+    "outside_checks": {"errors", "outside"},
     "writes": set(),
     "updates": set(),
     "evidence": {
@@ -38,6 +39,7 @@ CAPTURE = {
         "memory_map",
         "memory_checks",
         "outside",
+        "outside_checks",
         "writes",
         "updates",
     },

@@ -16,11 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MissingDependencyError, RecordingError
+from .cupti_calls import (
+    DRIVER_DOMAIN,
+    LAUNCH_KERNEL,
+    RESOURCE_DOMAIN,
+    RUNTIME_DOMAIN,
+    LaunchingCalls,
+)
+from .cupti_path import find_library
 from .cupti_records import CONCURRENT_KERNEL, MEMCPY, MEMSET, Other, Record, RecordReader
+from .late_interrupt import raise_later
 
-RUNTIME_DOMAIN, RESOURCE_DOMAIN = 2, 3
-LAUNCH_KERNEL = 211
-"""``cudaLaunchKernel`` among the callbacks of the runtime."""
 NODE_CLONED = 20
 MULTIPLE_SUBSCRIBERS = 39
 _NO_PERMISSION = {
@@ -60,25 +66,6 @@ class CuptiError(RecordingError):
         super().__init__(f"{call} answered {name} ({code}){': ' if advice else ''}{advice}")
 
 
-def find_library() -> Path | None:
-    """Return the ``libcupti`` that this process has loaded, or that torch would load."""
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        maps = ""
-    for line in maps.splitlines():
-        fields = line.split(maxsplit=5)  # the path comes last, and may have spaces
-        if "/libcupti.so" in fields[-1]:
-            return Path(fields[-1])
-    import sys
-
-    for base in sys.path:
-        for pattern in ("nvidia/cu*/lib/libcupti.so.*", "nvidia/cuda_cupti/lib/libcupti.so.*"):
-            for path_ in sorted(Path(base or ".").glob(pattern)):
-                return path_
-    return None
-
-
 class Cupti:
     """The calls of one ``libcupti``.
 
@@ -114,7 +101,7 @@ class Cupti:
         self._full: deque[tuple[Any, int]] = deque()
         self._caught = threading.local()
         self._reader = RecordReader(self._next_offset)
-        self._launched: list[int] = []
+        self._calls = LaunchingCalls(self._enable_callback)
         self.dropped = 0
         self.problem = ""
         """The first thing that failed in a callback; empty while all is well."""
@@ -153,8 +140,19 @@ class Cupti:
     def _call(self, call: str, *arguments: Any) -> None:
         self._check(call, getattr(self._library, call)(*arguments))
 
-    def subscribe(self, on_clone: Callable[[int, int], None]) -> None:
-        """Hear of every node that instantiate clones: ``on_clone(original, clone)`` handles.
+    def subscribe(
+        self,
+        on_clone: Callable[[int, int], None],
+        on_launch: Callable[[int], None] = lambda correlation: None,
+    ) -> None:
+        """Hear of every node that instantiate clones, and of calls that are watched.
+
+        Parameters
+        ----------
+        on_clone : callable
+            ``on_clone(original, clone)`` takes handles.
+        on_launch : callable, optional
+            ``on_launch(correlation)`` is called in the thread of the call, as it begins.
 
         Raises
         ------
@@ -164,11 +162,17 @@ class Cupti:
         read = struct.Struct("<QQQQ").unpack
 
         def callback(user: int, domain: int, number: int, data: int) -> None:
-            if domain == RUNTIME_DOMAIN and data:
-                # CUpti_CallbackData: whether the call begins, and its correlation.
-                begins, correlation = _CALL.unpack(ctypes.string_at(data, _CALL.size))
-                if not begins:
-                    self._launched.append(correlation)
+            if domain in (RUNTIME_DOMAIN, DRIVER_DOMAIN) and data:
+                # CUpti_CallbackData: 0 where the call begins, 1 where it ends; its correlation.
+                ends, correlation = _CALL.unpack(ctypes.string_at(data, _CALL.size))
+                if not ends:
+                    try:
+                        on_launch(correlation)
+                    except Exception:
+                        raise
+                    except BaseException as error:
+                        # The script's own call: nobody asks for the interrupt after it.
+                        raise_later(error)
                 return
             if domain != RESOURCE_DOMAIN or number != NODE_CLONED or not data:
                 return
@@ -179,34 +183,30 @@ class Cupti:
 
         function = self._callback(_CALLBACK, callback)
         self._call("cuptiSubscribe", ctypes.byref(self._subscriber), function, None)
-        self._call(
-            "cuptiEnableCallback",
-            ctypes.c_uint32(1),
-            self._subscriber,
-            RESOURCE_DOMAIN,
-            NODE_CLONED,
-        )
+        self._enable_callback(True, RESOURCE_DOMAIN, NODE_CLONED)
 
-    def watch_launches(self, wanted: bool) -> None:
-        """Start or stop noting the correlations of kernels that are launched outside graphs.
+    def _enable_callback(self, wanted: bool, domain: int, number: int) -> None:
+        self._call("cuptiEnableCallback", ctypes.c_uint32(wanted), self._subscriber, domain, number)
+
+    def watch_calls(self, wanted: bool) -> None:
+        """Start or stop hearing of every call that launches a kernel, a copy or a memset.
 
         Raises
         ------
         CuptiError
             This CUPTI does not call back for launches.
         """
-        self._call(
-            "cuptiEnableCallback",
-            ctypes.c_uint32(wanted),
-            self._subscriber,
-            RUNTIME_DOMAIN,
-            LAUNCH_KERNEL,
-        )
+        self._calls.watch(wanted, CuptiError)
 
-    def launched(self) -> list[int]:
-        """Return and forget the correlations that were noted."""
-        found, self._launched = self._launched, []
-        return found
+    def watch_launches(self, wanted: bool) -> None:
+        """Start or stop hearing of kernels that the runtime launches, and of nothing else.
+
+        Raises
+        ------
+        CuptiError
+            This CUPTI does not call back for launches.
+        """
+        self._enable_callback(wanted, RUNTIME_DOMAIN, LAUNCH_KERNEL)
 
     def unsubscribe(self) -> None:
         """Let go of the subscription, so that others can have it."""

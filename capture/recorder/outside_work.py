@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+from ..origins import Frame
 from ..outside import BETWEEN, INSIDE, Outside
 from .cupti_records import CONCURRENT_KERNEL, KERNEL, MEMCPY, Other, Record
+from .launch_stacks import Call
+from .origins.stacks import Place, Stacks, kind_of
 
 MOST_OTHERS = 500_000
 """Pieces of other work that are kept of one window, 48 bytes each."""
@@ -26,6 +30,18 @@ COPY_KINDS = {
 }
 """Of ``CUpti_ActivityMemcpyKind``."""
 _WIDTH = len(Other._fields)
+_UNKNOWN = Call()
+
+
+class _Row(NamedTuple):
+    """What is summed up together."""
+
+    kind: int
+    label: int
+    stream: int
+    place: str
+    stack: int
+    autograd: str
 
 
 class OutsideWork:
@@ -33,12 +49,11 @@ class OutsideWork:
 
     def __init__(self) -> None:
         self.result = Outside()
-        self._rows: dict[tuple[int, int, int, str], list[int]] = {}
+        self._rows: dict[_Row, list[int]] = {}
         self._names: dict[int, str] = {}
         self._others = array("Q")
         self._nodes = array("Q")
         self._launches: set[int] = set()
-        self._inside: set[int] = set()
 
     def add(self, nodes: Iterable[Record], others: Iterable[Other]) -> None:
         """Take records of the window that is open.
@@ -57,23 +72,28 @@ class OutsideWork:
             else:
                 self._others.extend(other)
 
-    def inside(self, launches: Iterable[int]) -> None:
-        """Take the correlations of kernels that were launched inside a call of ``replay()``."""
-        self._inside.update(launches)
-        self.result.place_known = True
+    def close(self, calls: Mapping[int, Call], full: bool = False) -> None:
+        """End the window and sum it up.
 
-    def close(self) -> None:
-        """End the window and sum it up."""
+        Parameters
+        ----------
+        calls : mapping of int to Call
+            What is known of the calls that launched work, by correlation.
+        full : bool, optional
+            Whether stacks were too many to note all of this window.
+        """
         nodes, others = self._nodes, self._others
-        launches, inside = self._launches, self._inside
+        launches = self._launches
         self._nodes, self._others = array("Q"), array("Q")
-        self._launches, self._inside = set(), set()
+        self._launches = set()
         launches.discard(0)  # what the device launches has no launch of its own
         if not nodes:
             return
         begin, end = min(nodes[::2]), max(nodes[1::2])
         result = self.result
         result.windows += 1
+        if full and not result.stacks_end:
+            result.stacks_end = result.windows
         result.replays += len(launches)
         result.window_ns += end - begin
         graph_spans = sorted(zip(nodes[::2], nodes[1::2], strict=True))
@@ -83,13 +103,11 @@ class OutsideWork:
             if not begin <= other.start_ns < end:
                 continue
             spans.append((other.start_ns, min(other.end_ns, end)))
-            place = INSIDE if other.correlation in inside else BETWEEN
-            key = (other.kind, other.label, other.stream, place)
-            sums = self._rows.setdefault(key, [0, 0, 0])
+            call = calls.get(other.correlation, _UNKNOWN)
+            place = INSIDE if call.inside else BETWEEN
+            key = _Row(other.kind, other.label, other.stream, place, call.stack, call.autograd)
             took = other.end_ns - other.start_ns
-            sums[0] += 1
-            sums[1] += took
-            sums[2] = max(sums[2], took)
+            _sum(self._rows, key, 1, took, took)
             if other.kind in (KERNEL, CONCURRENT_KERNEL) and other.label not in self._names:
                 self._names[other.label] = _text(other.label)
         spans.sort()
@@ -97,23 +115,69 @@ class OutsideWork:
         result.outside_ns += _covered(spans)
         result.busy_ns += _covered(sorted(graph_spans + spans))
 
-    def finish(self) -> Outside:
-        """Return everything, longest first."""
+    def finish(self, stacks: Stacks) -> Outside:
+        """Return everything, longest first.
+
+        Parameters
+        ----------
+        stacks : Stacks
+            Those that the calls name.
+        """
         result = self.result
-        for (kind, label, stream, place), sums in sorted(
-            self._rows.items(), key=lambda item: -item[1][1]
-        ):
-            kernel = kind in (KERNEL, CONCURRENT_KERNEL)
-            copy = COPY_KINDS.get(label, f"copy of kind {label}") if kind == MEMCPY else ""
-            result.name.append(self._names.get(label, "") if kernel else copy)
-            result.type.append("kernel" if kernel else "memcpy" if kind == MEMCPY else "memset")
-            result.stream.append(stream)
-            result.place.append(place)
+        shown = _Shown(stacks)
+        rows: dict[_Row, list[int]] = {}
+        for row, sums in self._rows.items():
+            # Stacks that differ in frames of ours alone, or within a line, are one to people.
+            _sum(rows, row._replace(stack=shown.index(row.stack)), *sums)
+        for row, sums in sorted(rows.items(), key=lambda item: -item[1][1]):
+            kernel = row.kind in (KERNEL, CONCURRENT_KERNEL)
+            memcpy = row.kind == MEMCPY
+            copy = COPY_KINDS.get(row.label, f"copy of kind {row.label}") if memcpy else ""
+            result.name.append(self._names.get(row.label, "") if kernel else copy)
+            result.type.append("kernel" if kernel else "memcpy" if memcpy else "memset")
+            result.stream.append(row.stream)
+            result.place.append(row.place)
             result.count.append(sums[0])
             result.total_ns.append(sums[1])
             result.longest_ns.append(sums[2])
+            result.stack.append(row.stack)
+            result.autograd.append(row.autograd)
+        result.frames, result.stacks = list(shown.frames), list(shown.stacks)
         self._rows = {}
         return result
+
+
+class _Shown:
+    """Stacks without frames of ours, each once."""
+
+    def __init__(self, stacks: Stacks) -> None:
+        self.frames: dict[Frame, int] = {}
+        self.stacks: dict[tuple[int, ...], int] = {}
+        self._noted = stacks
+        self._kinds: dict[str, str] = {}
+
+    def index(self, noted: int) -> int:
+        """Return the index of a stack that was noted; -1 when nothing of it is shown."""
+        stack = tuple(
+            self.frames.setdefault(frame, len(self.frames))
+            for place in self._noted.places(noted)
+            if (frame := self._frame(place)) is not None
+        )
+        return self.stacks.setdefault(stack, len(self.stacks)) if stack else -1
+
+    def _frame(self, place: Place) -> Frame | None:
+        file = place[0]
+        kind = self._kinds.get(file)
+        if kind is None:
+            kind = self._kinds[file] = kind_of(file)
+        return None if kind == "ours" else Frame(*place, kind)
+
+
+def _sum(rows: dict[_Row, list[int]], row: _Row, count: int, total: int, longest: int) -> None:
+    sums = rows.setdefault(row, [0, 0, 0])
+    sums[0] += count
+    sums[1] += total
+    sums[2] = max(sums[2], longest)
 
 
 def _covered(spans: list[tuple[int, int]]) -> int:

@@ -58,13 +58,16 @@ class ProfilerWatch:
 
 
 def take(
-    on_clone: Callable[[int, int], None], on_full: Callable[[], None], watch: ProfilerWatch
+    on_clone: Callable[[int, int], None],
+    on_launch: Callable[[int], None],
+    on_full: Callable[[], None],
+    watch: ProfilerWatch,
 ) -> Taken:
     """Take CUPTI and watch for whoever wants it next; never raises.
 
     Parameters
     ----------
-    on_clone, on_full : callable
+    on_clone, on_launch, on_full : callable
         See :class:`~capture.recorder.cupti_library.Cupti`.
     watch : ProfilerWatch
     """
@@ -80,7 +83,7 @@ def take(
                 None, "a profiler of the script held CUPTI when the first graph was captured"
             )
         cupti = Cupti()
-        cupti.subscribe(on_clone)
+        cupti.subscribe(on_clone, on_launch)
         cupti.register(on_full)
         watch.watch(profiler)
         return Taken(cupti, "")

@@ -18,10 +18,10 @@ from ..model import Graph, Topology
 from ..outside import Outside
 from ..timings import Timings
 from .clone_map import Level, joined
-from .cupti_library import Cupti, CuptiError
-from .outside_work import OutsideWork
+from .cupti_library import Cupti
 from .timeline import ExecutableState
 from .torch_cupti import ProfilerWatch, take
+from .torch_launches import EagerLaunches
 from .trace_budget import MAX_RECORDS, TraceBudget
 from .trace_plan import Plan, outline
 
@@ -77,8 +77,7 @@ class ReplayTracer:
         self._profilers = ProfilerWatch(
             lambda: self.release("torch.profiler was started, which needs CUPTI")
         )
-        self._outside: OutsideWork | None = OutsideWork()
-        self._tells_launches = True
+        self._launches = EagerLaunches(capturing)
 
     @property
     def open(self) -> bool:
@@ -96,7 +95,9 @@ class ReplayTracer:
                 self.reason = "tracing was switched off with --timings 0"
                 return
             start = clock()
-            self._cupti, self.reason = take(self._cloned, self._buffer_full, self._profilers)
+            self._cupti, self.reason = take(
+                self._cloned, self._launches.stacks.note, self._buffer_full, self._profilers
+            )
             self.cost_ns += clock() - start
 
     def _cloned(self, original: int, clone: int) -> None:
@@ -164,14 +165,15 @@ class ReplayTracer:
             self.release(f"tracing failed: {type(error).__name__}: {error}")
             return launch()
         self._used = self._used or trace
-        watched = trace and self._watch_launches()
+        if trace:
+            self._launches.enter(self._cupti)
         self.cost_ns += clock() - start
         try:
             result = launch()
         finally:
             start = clock()
-            if watched:
-                self._unwatch_launches()
+            if trace:
+                self._launches.leave(self._cupti)
         try:
             after.record()
             plan.count(trace, (before, after))
@@ -185,23 +187,6 @@ class ReplayTracer:
         if interrupt is not None:
             raise interrupt
         return result
-
-    def _watch_launches(self) -> bool:
-        """Note what torch launches beside the graph inside a replay, where CUPTI can tell."""
-        if self._cupti is None or self._outside is None or not self._tells_launches:
-            return False
-        try:
-            self._cupti.watch_launches(True)
-        except CuptiError:
-            self._tells_launches = False
-        return self._tells_launches
-
-    def _unwatch_launches(self) -> None:
-        assert self._cupti is not None
-        with suppress(Exception):
-            self._cupti.watch_launches(False)
-        if self._outside is not None:
-            self._outside.inside(self._cupti.launched())
 
     @staticmethod
     def _events() -> tuple[Any, Any]:
@@ -242,6 +227,7 @@ class ReplayTracer:
                 self._sort()
             return
         if wanted:
+            self._launches.open(self._cupti)
             self._cupti.enable()
         else:
             self._stop()
@@ -260,9 +246,9 @@ class ReplayTracer:
             self._cupti.disable()
             # Other threads may have launched meanwhile; no buffer stays with CUPTI.
             self._cupti.flush()
+        self._launches.shut(self._cupti)
         self._sort()
-        if self._outside is not None:
-            self._outside.close()
+        self.cost_ns += self._launches.sum_up()
 
     def _sort(self) -> None:
         if self._cupti is None:
@@ -270,8 +256,7 @@ class ReplayTracer:
         owner = self._owner.get
         records = self._cupti.records()
         others = self._cupti.others()
-        if self._outside is not None:
-            self._outside.add(records, others)
+        self._launches.work.add(records, others)
         for record in records:
             plan = owner(record.node_id)
             if plan is not None and self._budget.take():
@@ -299,10 +284,7 @@ class ReplayTracer:
 
     def outside(self) -> Outside | None:
         """Return, once, what ran beside the graphs; ``None`` where nothing was traced."""
-        work, self._outside = self._outside, None
-        if work is None or not work.result.windows:
-            return None
-        return work.finish()
+        return self._launches.finish()
 
     def abandon(self) -> None:
         """Leave everything alone in a forked child: CUPTI, events and locks are the parent's."""

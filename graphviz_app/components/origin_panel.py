@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from dash import html
@@ -62,8 +63,8 @@ def origin(context: Context, position: int) -> Children:
     if not found.lines:
         parts.append(html.P(_no_line(found), className="absent"))
     parts += _tensors(found)
-    parts += _stack(context, "Stack", found.stack)
-    parts += _stack(context, "Forward stack", found.forward)
+    parts += stack_details(context, "Stack", found.stack)
+    parts += stack_details(context, "Forward stack", found.forward)
     return [html.Section(parts)]
 
 
@@ -161,12 +162,26 @@ def _tensors(found: NodeOrigin) -> Children:
     ]
 
 
-def _stack(context: Context, title: str, stack: list[Frame]) -> Children:
+def stack_details(
+    context: Context, title: str, stack: list[Frame], files: Collection[str] | None = None
+) -> Children:
+    """Return a stack that folds away, innermost first; nothing for an empty one.
+
+    Parameters
+    ----------
+    context : Context
+    title : str
+    stack : list of Frame
+    files : collection of str, optional
+        Files that the page of source has; by default all but those of libraries.
+    """
     if not stack:
         return []
     items: list[Component] = []
     for part in origin_facts.folded(stack[:MOST_FRAMES]):
-        lines = [html.Li(_frame(context, frame), title=_place(frame)) for frame in part.frames]
+        lines = [
+            html.Li(_frame(context, frame, files), title=_place(frame)) for frame in part.frames
+        ]
         if part.is_library:
             first = part.frames[0]
             count = f"{counted(len(part.frames), 'library frame')}, innermost {first.function}"
@@ -189,9 +204,9 @@ def _place(frame: Frame) -> str:
     return f"{frame.file}:{frame.line}"
 
 
-def _frame(context: Context, frame: Frame) -> list[Any]:
+def _frame(context: Context, frame: Frame, files: Collection[str] | None) -> list[Any]:
     where: Component = html.Span(f"{base_name(frame.file)}:{frame.line}", className="mono")
-    if frame.kind != "library":
+    if frame.kind != "library" if files is None else frame.file in files:
         where = source_link(context, frame.file, frame.line)
     return [
         html.Span(frame.function or "?", className="function"),

@@ -55,7 +55,8 @@ def link_to(context: Context, changes: dict[str, Any]) -> dict[str, str]:
 def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
     """Return a result's rows for ag-grid: values to sort by, texts to show, links of nodes."""
     graphs = context.store.get(context.state.recording).recording.graphs
-    files = _files(context) if any(column.unit is Unit.TEXT for column in result.columns) else ()
+    has_text = any(column.unit is Unit.TEXT for column in result.columns)
+    files = user_files(context) if has_text else ()
     found = []
     for number, cells in enumerate(result.rows):
         row: dict[str, Any] = {"id": str(number), "texts": {}, "exact": {}, "links": {}}
@@ -84,7 +85,7 @@ def rows_of(context: Context, result: Result) -> list[dict[str, Any]]:
     return found
 
 
-def _files(context: Context) -> frozenset[str]:
+def user_files(context: Context) -> frozenset[str]:
     """Return the files of the user that the graph on the screen comes from."""
     state = context.state
     if not state.graph:

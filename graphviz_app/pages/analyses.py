@@ -11,12 +11,14 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from capture.analysis import Analysis, Result, Scope, Severity, analyses
+from capture.analysis.outside_graphs import ANALYSIS as OUTSIDE_GRAPHS
 
 from .. import format as text
 from .. import result_text
 from ..components import result_view
 from ..components.attributes import attributes
 from ..components.links import go_link
+from ..components.outside_stacks import outside_stacks
 from ..components.plots import STILL_PLOT_CONFIG
 from ..components.prose import prose
 from ..figures.series import series_figure
@@ -155,6 +157,8 @@ def detail(context: Context, entry: Analysis, result: Result) -> list[Any]:
         )
     if result.rows:
         parts.append(result_view.table(context, AnalysesPage.TABLE, result))
+    if result.rows and entry is OUTSIDE_GRAPHS:
+        parts += outside_stacks(context)
     if result.node_marks:
         count = text.counted(len(result.node_marks), "node")
         shown = {"page": "graph", "view": "", "node": None, "search": f"marks:{entry.name}"}

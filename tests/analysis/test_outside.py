@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 import capture
-from capture.analysis import Result, Severity, run_analysis
+from capture.analysis import Result, Severity, outside_graphs, run_analysis
+from capture.errors import FormatError
+from capture.evidence import OUTSIDE
 from capture.model import Executable, GraphInfo, Metadata, Place, Process, Recording
+from capture.origins import Frame
 from capture.outside import BETWEEN, INSIDE, Compilation, Outside, Said
 
 MANGLED = "_ZN2at6native29vectorized_elementwise_kernelILi4EEEvi"
@@ -121,6 +124,55 @@ def test_nothing_beside_the_graphs_is_a_result_and_no_window_is_none() -> None:
     assert result.severity is Severity.INFO
     absent = run_analysis("outside_graphs", recording())
     assert "traced" in absent.absent_reason
+
+
+def with_stacks(**changes: Any) -> Outside:
+    frames = [
+        Frame("/site-packages/torch/_ops.py", 5, "__call__", "library"),
+        Frame("/a/train.py", 9, "step"),
+        Frame("/a/train.py", 30, "<module>"),
+        Frame("/tmp/torchinductor_me/ab.py", 77, "call", "generated"),
+    ]
+    fields: dict[str, Any] = {
+        "frames": frames,
+        "stacks": [(0, 1, 2), (0, 3)],
+        "stack": [0, 1, -1],
+        "autograd": ["", "MulBackward0", ""],
+    }
+    return synthetic_outside(**(fields | changes))
+
+
+def test_work_outside_graphs_names_the_line_that_launched_it() -> None:
+    result = run_analysis("outside_graphs", recording(outside=[with_stacks()]))
+    generated = "/tmp/torchinductor_me/ab.py:77 call"
+    assert column(result, "launched at") == ["/a/train.py:9 step", generated, ""]
+    assert column(result, "called from") == ["train.py:30 <module>", "", ""]
+    assert column(result, "autograd node") == ["", "MulBackward0", ""]
+    assert not any("window" in note and "too many" in note for note in result.notes)
+    first, second = outside_graphs.stacks(recording(outside=[with_stacks()]))
+    assert [frame.line for frame in first.frames] == [5, 9, 30]
+    assert (second.autograd, second.total_ns) == ("MulBackward0", 40_000)
+    ended = run_analysis("outside_graphs", recording(outside=[with_stacks(stacks_end=2)]))
+    assert any("too many" in note and "window 2" in note for note in ended.notes)
+
+
+def test_older_recordings_say_that_lines_are_not_known() -> None:
+    older = recording(outside=[synthetic_outside()])
+    result = run_analysis("outside_graphs", older)
+    assert set(column(result, "launched at")) == {""}
+    assert outside_graphs.NO_STACKS in result.notes
+    assert outside_graphs.stacks(older) == []
+    unheard = with_stacks(stack=[-1] * 3, stacks=[], frames=[])
+    result = run_analysis("outside_graphs", recording(outside=[unheard]))
+    assert outside_graphs.NOT_HEARD in result.notes
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"stack": [0, 2, -1]}, {"stack": [0]}, {"stacks": [(0, 4), (0,)]}]
+)
+def test_stacks_that_are_not_there_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        OUTSIDE.validate(with_stacks(**wrong), "outside")
 
 
 def test_graphs_of_the_compiler_by_function() -> None:

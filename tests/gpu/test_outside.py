@@ -77,6 +77,92 @@ def test_work_between_replays_is_seen_with_its_share(tmp_path: Path) -> None:
     assert 0 < share < 1
 
 
+EAGER = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(p, n, B: tl.constexpr):
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(p + o, tl.load(p + o, mask=o < n) + 1, mask=o < n)
+
+
+x = torch.randn(512, 512, device="cuda")
+w = torch.randn(512, 512, device="cuda", requires_grad=True)
+buffer = torch.empty(4096, device="cuda", dtype=torch.uint8)
+
+
+def work():
+    x + 1  # add
+    x @ x  # matmul
+    x.cpu()  # to the host
+    buffer.zero_()  # memset
+    add_one[(64,)](x, 512 * 512, B=4096)  # triton
+    loss = (w * w).sum()  # forward
+    loss.backward()  # backward
+
+
+def step():
+    return torch.nn.functional.dropout(x, 0.5)
+
+
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    for _ in range(3):
+        step()
+work()
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step()
+for _ in range(30):
+    graph.replay()  # replay
+    work()
+torch.cuda.synchronize()
+"""
+
+
+def test_work_between_replays_has_the_line_that_launched_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    outside = recorded(script, EAGER).evidence("outside", "0")
+    comments = {
+        number: line.partition("  # ")[2] for number, line in enumerate(EAGER.split("\n"), 1)
+    }
+    found: dict[str, list[int]] = {}
+    for row, stack in enumerate(outside.stack):
+        frames = [outside.frames[at] for at in outside.stacks[stack]] if stack >= 0 else []
+        users = [frame for frame in frames if frame.file == str(script)]
+        found.setdefault(comments[users[0].line] if users else "", []).append(row)
+    said = {
+        line: [
+            (outside.name[row], outside.type[row], outside.count[row], outside.autograd[row])
+            for row in rows
+        ]
+        for line, rows in found.items()
+    }
+    assert set(found) == {
+        *("add", "matmul", "to the host", "memset", "triton", "forward", "backward", "replay")
+    }, said
+    pieces = 20 - outside.windows
+    for line, rows in found.items():
+        assert all(outside.count[row] % pieces == 0 for row in rows), said
+        inside = {outside.place[row] for row in rows}
+        assert inside == {"replay" if line == "replay" else "between"}, said
+    kinds = {line: {outside.type[row] for row in rows} for line, rows in found.items()}
+    assert kinds["to the host"] == {"memcpy"}
+    assert kinds["add"] == kinds["replay"] == kinds["triton"] == {"kernel"}
+    assert any("add_one" in outside.name[row] for row in found["triton"])
+    nodes = {outside.autograd[row] for row in found["backward"]}
+    assert "MulBackward0" in nodes, said
+    assert all(not outside.autograd[row] for row in found["forward"])
+    assert outside.stacks_end == 0
+    shown = run_analysis("outside_graphs", capture.read(script.with_suffix(".cgl")))
+    at = [column.name for column in shown.columns].index("launched at")
+    assert all(str(row[at]).startswith(f"{script}:") for row in shown.rows)
+
+
 def test_what_the_compiler_left_out_is_said(tmp_path: Path) -> None:
     recording = recorded(
         tmp_path / "script.py",

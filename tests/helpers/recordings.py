@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from capture.benchmarks import Benchmark
-from capture.evidence import BENCHMARKS, ORIGINS, STORED, TIMINGS, StoredKind
+from capture.evidence import BENCHMARKS, ORIGINS, OUTSIDE, STORED, TIMINGS, StoredKind
 from capture.model import (
     Body,
     Event,
@@ -26,6 +26,7 @@ from capture.model import (
 )
 from capture.nodes import node_types
 from capture.origins import PHASES, Compiled, Frame, Module, Operator, Origins, TensorLike
+from capture.outside import WORK_COLUMNS, Outside
 from capture.timings import Timings
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -219,6 +220,25 @@ def origins_of(draw: st.DrawFn, key: str) -> Origins:
 
 
 @st.composite
+def outside_of(draw: st.DrawFn, process: str) -> Outside:
+    """Work outside graphs of a process: rows with or without stacks."""
+    rows = draw(st.integers(0, 3))
+    frames = draw(st.lists(structs(Frame), min_size=1, max_size=3))
+    stacks = draw(st.lists(st.lists(_places(len(frames)), max_size=3).map(tuple), max_size=3))
+    made = Outside(process=process, windows=draw(st.integers(0, 3)), extra=draw(extras))
+    for name in WORK_COLUMNS:
+        values = st.text(max_size=5) if name in ("name", "type", "place") else INTEGERS
+        setattr(made, name, draw(st.lists(values, min_size=rows, max_size=rows)))
+    if draw(st.booleans()):
+        made.frames, made.stacks = frames, stacks
+        made.stacks_end = draw(st.integers(0, 3))
+        made.stack = draw(st.lists(_places(len(stacks), -1), min_size=rows, max_size=rows))
+        made.autograd = draw(st.lists(st.text(max_size=5), min_size=rows, max_size=rows))
+    OUTSIDE.validate(made, "made")
+    return made
+
+
+@st.composite
 def recordings(draw: st.DrawFn) -> Recording:
     """Recordings with a few graphs and failed captures."""
     keys = draw(st.lists(st.text(min_size=1, max_size=8), max_size=3, unique=True))
@@ -231,6 +251,8 @@ def recordings(draw: st.DrawFn) -> Recording:
     while failed.key in keys:
         failed.key += "'"
     executables = draw(st.lists(structs(Executable), max_size=2, unique_by=lambda one: one.id))
+    processes = draw(st.lists(structs(Process), max_size=2))
+    owners = [str(number) for number in range(len(processes))]
     return Recording(
         draw(structs(Metadata)),
         infos,
@@ -239,7 +261,10 @@ def recordings(draw: st.DrawFn) -> Recording:
         timings={one.id: draw(timings_of(one)) for one in executables if draw(st.booleans())},
         benchmarks={key: draw(benchmarks_of(key)) for key in keys if draw(st.booleans())},
         origins={key: draw(origins_of(key)) for key in [*keys, failed.key] if draw(st.booleans())},
-        processes=draw(st.lists(structs(Process), max_size=2)),
+        evidence={
+            "outside": {owner: draw(outside_of(owner)) for owner in owners if draw(st.booleans())}
+        },
+        processes=processes,
         timeline=draw(st.lists(structs(Event), max_size=4)),
         extra=draw(extras),
         loaded={key: draw(graphs()) for key in [*keys, failed.key]},

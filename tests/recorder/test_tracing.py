@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from capture.model import Graph, Topology
-from capture.recorder import torch_cupti, torch_trace, trace_budget
+from capture.recorder import launch_stacks, torch_cupti, torch_trace, trace_budget
 from capture.recorder.cupti_library import _CALLBACK, Cupti, CuptiError
 from capture.recorder.cupti_records import (
     CONCURRENT_KERNEL,
@@ -44,13 +44,16 @@ class FakeCupti:
         self.dropped = 0
         self.written: list[Record] = []
         self.beside: list[Other] = []
-        self.heard: list[int] = []
         self.watching = False
+        self.watching_all = False
         self.launches = 0
 
-    def subscribe(self, on_clone: Callable[[int, int], None]) -> None:
+    def subscribe(
+        self, on_clone: Callable[[int, int], None], on_launch: Callable[[int], None]
+    ) -> None:
         self.calls.append("subscribe")
         self.on_clone = on_clone
+        self.on_launch = on_launch
 
     def register(self, on_full: Callable[[], None]) -> None:
         if self.refuses:
@@ -86,19 +89,23 @@ class FakeCupti:
             raise CuptiError("cuptiEnableCallback", 1, "CUPTI_ERROR_INVALID_PARAMETER")
         self.watching = wanted
 
-    def launched(self) -> list[int]:
-        found, self.heard = self.heard, []
-        return found
+    def watch_calls(self, wanted: bool) -> None:
+        self.watch_launches(wanted)
+        self.watching_all = wanted
 
     def others(self) -> list[Other]:
         found, self.beside = self.beside, []
         return found
 
-    def work(self, offset_ns: int, took_ns: int = 3, stream: int = 7) -> None:
+    def work(
+        self, offset_ns: int, took_ns: int = 3, stream: int = 7, correlation: int = 90_000
+    ) -> None:
         """Copy something, `offset_ns` after the start of the last replay."""
+        if self.watching_all:
+            self.on_launch(correlation)
         if self.enabled:
             start = self.launches * 1000 + offset_ns
-            self.beside.append(Other(MEMCPY, start, start + took_ns, stream, 90_000, 1))
+            self.beside.append(Other(MEMCPY, start, start + took_ns, stream, correlation, 1))
 
     def run(self, nodes: range) -> None:
         self.launches += 1
@@ -206,6 +213,54 @@ def test_work_between_traced_replays_is_summed_up(tracer: ReplayTracer) -> None:
     assert tracer.outside() is None
 
 
+def test_calls_are_heard_while_a_window_is_open_and_have_their_lines(
+    tracer: ReplayTracer,
+) -> None:
+    replay = executable(tracer, 1)
+    heard = [FakeCupti.made.watching]
+    for number in range(20):
+        replay()
+        heard.append(FakeCupti.made.watching)
+        FakeCupti.made.work(500, correlation=80_000 + 2 * number)
+        FakeCupti.made.work(600, correlation=80_001 + 2 * number)
+    # Windows of three traced replays and of one; a window closes before the replay after it.
+    assert heard == [False, *[True] * 3, *[False] * 3, True, *[False] * 13]
+    tracer.results()
+    outside = tracer.outside()
+    assert outside is not None
+    assert outside.count == [2, 2]
+    stacks = [outside.stacks[at] for at in outside.stack]
+    first, second = (outside.frames[stack[0]] for stack in stacks)
+    assert first.function == "FakeCupti.work"
+    callers = [outside.frames[stack[1]] for stack in stacks]
+    own = "test_calls_are_heard_while_a_window_is_open_and_have_their_lines"
+    assert {frame.function for frame in callers} == {own}
+    assert abs(callers[0].line - callers[1].line) == 1
+    assert second.file == __file__
+    assert tracer.cost_ns > tracer._launches.stacks.cost_ns > 0
+
+
+def test_past_the_limit_of_stacks_only_replays_are_listened_to(
+    tracer: ReplayTracer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch_stacks, "MOST_CALLS", 2)
+    replay = executable(tracer, 1)
+    heard = []
+    for number in range(4):
+        replay()
+        heard.append((FakeCupti.made.watching, FakeCupti.made.watching_all))
+        for place in range(3):
+            FakeCupti.made.work(500 + 10 * place, correlation=80_000 + 3 * number + place)
+    assert heard == [(True, True), (False, False), (False, False), (False, False)]
+    tracer.results()
+    outside = tracer.outside()
+    assert outside is not None
+    assert outside.stacks_end == 1
+    known = zip(outside.count, outside.stack, strict=True)
+    assert sum(count for count, stack in known if stack >= 0) == 2
+    assert outside.place_known
+
+
 @pytest.mark.parametrize("silent", [False, True])
 def test_what_torch_launches_inside_a_replay_is_told_apart(
     tracer: ReplayTracer, monkeypatch: pytest.MonkeyPatch, silent: bool
@@ -217,7 +272,7 @@ def test_what_torch_launches_inside_a_replay_is_told_apart(
     def with_random_numbers(nodes: range) -> None:
         number = 70_000 + FakeCupti.made.launches
         if FakeCupti.made.watching:
-            FakeCupti.made.heard.append(number)
+            FakeCupti.made.on_launch(number)
         if FakeCupti.made.enabled:
             start = FakeCupti.made.launches * 1000 + 900
             FakeCupti.made.beside.append(Other(CONCURRENT_KERNEL, start, start + 4, 7, number, 0))
