@@ -32,6 +32,21 @@ def world(gpu: CudaDriver) -> RealWorld:
     return RealWorld()
 
 
+# This and the next are asked for by the names that pairs have for where they stand.
+@pytest.fixture(scope="module")
+def other_context(world: RealWorld) -> Iterator[RealWorld]:
+    """Return a world in another context of the same device."""
+    cuda = world.cuda
+    try:
+        checked(cuda.cuCtxCreate(None, 0, 0))
+    except TypeError:  # bindings before CUDA 13
+        checked(cuda.cuCtxCreate(0, 0))
+    made = RealWorld()
+    own = checked(cuda.cuCtxPopCurrent())
+    yield made
+    checked(cuda.cuCtxDestroy(own))
+
+
 @pytest.fixture(scope="module")
 def other_device(world: RealWorld) -> Iterator[RealWorld]:
     """Return a world on another device."""
