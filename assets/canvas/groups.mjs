@@ -1,6 +1,6 @@
 // Groups of nodes that stand below each other and have one origin: a bracket beside each run, with its name.
 
-import { cut } from "./labels.mjs";
+import { cut, widthOf } from "./labels.mjs";
 import { entryColour, mix, pack } from "./theme.mjs";
 
 const GROUPED = new Set(["module", "source", "phase"]); // colourings whose runs mean something
@@ -29,6 +29,7 @@ export function addGroups(list, scene, camera, theme, state, widthsOf) {
   const font = `500 11px ${theme.font}`;
   const widths = widthsOf(font);
   const text = pack(mix(theme.background, theme.muted, state.dimmed ? 0.5 : 1));
+  const ground = pack(theme.background);
   const inset = (cell.width - cell.boxWidth) / 2;
   const half = cell.boxHeight / 2;
   let names = 0;
@@ -57,8 +58,10 @@ export function addGroups(list, scene, camera, theme, state, widthsOf) {
       const shown = cut(colouring.legend[group].name, room, widths);
       if (!shown) continue;
       names++;
-      // Of a run that begins above the window the name stays in sight.
-      list.text(shown, side + 5, Math.min(Math.max(top + 7, 30), bottom - 5), font, text);
+      // Of a run that begins above the window the name stays in sight; no line runs through it.
+      const middle = Math.min(Math.max(top + 7, 30), bottom - 5);
+      list.plate(side + 4, middle - 7, widthOf(shown, widths) + 3, 14, ground);
+      list.text(shown, side + 5, middle, font, text);
     }
   }
   return runs;

@@ -74,7 +74,6 @@ export class Labels {
   #headers(list, scene, camera, theme, raised) {
     const font = `500 11px ${theme.font}`;
     const widths = this.measure(font);
-    const widthOf = (text) => [...text].reduce((sum, c) => sum + (widths[c.codePointAt(0)] || widths[48]), 0);
     const muted = pack(theme.muted);
     const inset = ((scene.cell.width - scene.cell.boxWidth) / 2) * camera.scale;
     let free = -Infinity; // right end of the last header
@@ -87,10 +86,10 @@ export class Labels {
       const [low, high] = [scene.firstLevel[b], scene.lastLevel[b]];
       const span = low === high ? `${low}` : `${low}\u2013${high}`;
       const text = [`level${low === high ? "" : "s"} ${span}`, span, `${low}`].find(
-        (t) => from + widthOf(t) <= Math.min(camera.width - 4, next + inset - 10),
+        (t) => from + widthOf(t, widths) <= Math.min(camera.width - 4, next + inset - 10),
       );
       if (!text || from < free + 8) continue;
-      free = from + widthOf(text);
+      free = from + widthOf(text, widths);
       list.text(text, from, Math.max(12, top - 10 - raised), font, muted);
     }
   }
@@ -120,6 +119,11 @@ export class Labels {
     this.cut.set(key, text);
     return text;
   }
+}
+
+/** About how wide a text is, in px. */
+export function widthOf(text, widths) {
+  return [...text].reduce((sum, c) => sum + (widths[c.codePointAt(0)] || widths[48]), 0);
 }
 
 /** A text, or as much of it as fits with an ellipsis; nothing where two characters do not fit. */
