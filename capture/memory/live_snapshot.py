@@ -11,9 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from ..memory_map import ACTIONS, Blocks, Events, Segments, Sums
+from ..memory_map import ACTIONS, Blocks, Events, Segments
 from .snapshot_values import STATE_OF
-from .torch_snapshot import MAX_ROWS, Tables, add_events, add_segments, add_sums, pool_of
+from .torch_snapshot import (
+    MAX_ROWS,
+    Tables,
+    add_events,
+    add_segments,
+    add_sums,
+    pool_of,
+    put_sums,
+)
 
 Row = Mapping[str, Any]
 _ACTION = {name: number for number, name in enumerate(ACTIONS)}
@@ -107,19 +115,7 @@ def add_live_sums(tables: Tables, segments: Sequence[Row], mark: int) -> None:
     except (KeyError, TypeError):
         add_sums(tables, segments, mark)
         return
-    sums = tables.item.sums
-    if sums is None:
-        sums = tables.item.sums = Sums()
-    for (device, pool), row in sorted(found.items()):
-        sums.mark.append(mark)
-        sums.device.append(device)
-        sums.pool.append(pool)
-        sums.segments.append(row[0])
-        sums.reserved_bytes.append(row[1])
-        sums.allocated_bytes.append(row[2])
-        sums.active_bytes.append(row[3])
-        sums.requested_bytes.append(row[4])
-        sums.largest_free_bytes.append(row[5])
+    put_sums(tables, found, mark)
 
 
 def add_live_events(tables: Tables, traces: Sequence[Sequence[Row]], from_us: int) -> int:

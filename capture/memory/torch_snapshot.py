@@ -5,7 +5,7 @@ What comes in may be from a file of unknown origin: every value is checked befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +251,11 @@ def add_sums(tables: Tables, segments: Iterable[Mapping[str, Any]], mark: int) -
             if state == 0:
                 row[2] += size
                 row[4] += number_of(block, "requested_size", "a block", size)
+    put_sums(tables, found, mark)
+
+
+def put_sums(tables: Tables, found: Mapping[tuple[int, int], Sequence[int]], mark: int) -> None:
+    """Add sums by (device, pool): segments, then bytes in the order of the columns of `Sums`."""
     sums = tables.item.sums
     if sums is None:
         sums = tables.item.sums = Sums()
