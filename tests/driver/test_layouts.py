@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import struct
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from capture.driver import kernels, launch_attributes, node_calls, records
 
-cuda: Any = pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
+cuda: Any = importlib.import_module("cuda.bindings.driver")
 
 
 def unpacked(layout: struct.Struct, item: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from capture.recorder.torch_origins_cached import Names, Owner, names_printed
 
-torch = pytest.importorskip("torch")
+torch: Any = importlib.import_module("torch")
 
 PRINTED = dedent(
     """\
